@@ -1,0 +1,35 @@
+"""Bayesian Bellman operators: inference over Bellman operators, after Fellows, Hartikainen and Whiteson (2021).
+
+Names are imported when they are first used, so that ``import bayesbellman`` and the command line start at once.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from bayesbellman._version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from bayesbellman.core.errors import (
+        JitterWarning as JitterWarning,
+        RankDeficientWarning as RankDeficientWarning,
+    )
+    from bayesbellman.doors.linear import LinearBBO as LinearBBO
+
+# Public name -> the module that defines it. A new public name is one new line here (and above, for type checkers).
+_PUBLIC = {
+    "LinearBBO": "bayesbellman.doors.linear",
+    "RankDeficientWarning": "bayesbellman.core.errors",
+    "JitterWarning": "bayesbellman.core.errors",
+}
+
+__all__ = ["JitterWarning", "LinearBBO", "RankDeficientWarning", "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    if name in _PUBLIC:
+        return getattr(import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module 'bayesbellman' has no attribute {name!r}; it has {', '.join(sorted(__all__))}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,38 @@
+"""Arithmetic on parameter trees. psi, omega and epsilon have one type, so the slow update is one interpolation."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+
+def squared_norm(tree: PyTree[Array]) -> Float[Array, ""]:
+    """``||tree||_2^2`` over all leaves."""
+    return sum((jnp.sum(jnp.square(leaf)) for leaf in jax.tree.leaves(tree)), start=jnp.zeros(()))
+
+
+def difference(a: PyTree[Array, " T"], b: PyTree[Array, " T"]) -> PyTree[Array, " T"]:
+    """``a - b``."""
+    return jax.tree.map(jnp.subtract, a, b)
+
+
+def project_to_ball(tree: PyTree[Array, " T"], radius: float | Float[Array, ""]) -> PyTree[Array, " T"]:
+    """``P_Omega`` for the ball of the given radius around 0: the nearest point in it (paper, after eq. `rp_updates_slow`).
+
+    A tree inside the ball is returned as it is, bit for bit; ``radius = inf`` never moves anything.
+    """
+    norm = jnp.sqrt(squared_norm(tree))
+    outside = norm > radius
+    # The division is guarded so that its gradient is finite at tree = 0, where nothing is projected.
+    shrink = jnp.where(outside, radius / jnp.where(outside, norm, 1.0), 1.0)
+    return jax.tree.map(lambda leaf: jnp.where(outside, leaf * shrink.astype(leaf.dtype), leaf), tree)
+
+
+def slow_update(
+    omega: PyTree[Array, " T"],
+    psi: PyTree[Array, " T"],
+    beta: float | Float[Array, ""],
+    radius: float | Float[Array, ""] = float("inf"),
+) -> PyTree[Array, " T"]:
+    """``omega <- P_Omega(omega - beta (omega - psi))`` (paper, eq. `rp_updates_slow`); ``beta = 1`` is omega := psi."""
+    moved = jax.tree.map(lambda o, p: o - jnp.asarray(beta, o.dtype) * (o - p), omega, psi)
+    return project_to_ball(moved, radius)

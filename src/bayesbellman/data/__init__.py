@@ -1,0 +1,1 @@
+"""Experience: interaction with environments, and the true values estimates are judged by."""

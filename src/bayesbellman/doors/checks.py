@@ -1,0 +1,144 @@
+"""Checks at the door. Each error names the argument, what was given and what is accepted."""
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+LARGEST_EXACT_INTEGER = 2**53
+
+
+def real_array(name: str, given: Any, *, ndim: Sequence[int]) -> np.ndarray:
+    """``given`` as a real array of an accepted rank, not copied and not cast: casting to float64 happens block by block.
+
+    Accepted are the number types float64 holds exactly: floats up to 64 bits, integers, booleans, of any byte order.
+    """
+    if isinstance(given, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, whose mask would be lost; fill or drop the masked entries first")
+    if hasattr(given, "toarray"):
+        raise TypeError(f"{name} is sparse ({type(given).__name__}); pass {name}.toarray(), in chunks if it is large")
+    array = np.asarray(given)
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind not in "fiub" or (kind == "f" and size > 8):
+        raise TypeError(
+            f"{name} has dtype {array.dtype}; accepted are real numbers: float16 to float64, integers, booleans"
+        )
+    if array.ndim not in ndim:
+        accepted = " or ".join({0: "a scalar", 1: "one dimension (N,)", 2: "two dimensions (N, n)"}[d] for d in ndim)
+        squeeze = array.ndim == 2 and 1 in ndim and 1 in array.shape
+        hint = f"; pass {name}.ravel() if it is one number per transition" if squeeze else ""
+        raise ValueError(f"{name} has shape {array.shape}; accepted is {accepted}{hint}")
+    if kind in "iu" and size == 8 and array.size:
+        extreme = max(abs(int(array.min())), abs(int(array.max())))
+        if extreme > LARGEST_EXACT_INTEGER:
+            raise TypeError(f"{name} has integers beyond 2**53 ({extreme}), which float64 cannot hold exactly")
+    return array
+
+
+def same_length(name: str, array: np.ndarray, expected: int) -> None:
+    """One row per transition."""
+    if array.shape[0] != expected:
+        raise ValueError(f"{name} has {array.shape[0]} rows, but features has {expected}; they must be the same")
+
+
+def positive_number(name: str, given: Any, *, infinite: bool = False) -> float:
+    """A positive float; infinity only where it has a meaning."""
+    number = _number(name, given)
+    if not (number > 0 and (infinite or math.isfinite(number))):
+        accepted = "a positive number or math.inf" if infinite else "a positive finite number"
+        raise ValueError(f"{name} is {given!r}; accepted is {accepted}")
+    return number
+
+
+def _number(name: str, given: Any) -> float:
+    try:
+        return float(given)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {given!r} ({type(given).__name__}); accepted is a number") from None
+
+
+def discounts_in_range(discounts: np.ndarray, *, proper_policy: bool) -> None:
+    """``0 <= gamma_i < 1``, and 1 only where the policy is said to be proper (every episode ends)."""
+    if not discounts.size:
+        return
+    lowest, highest = float(discounts.min()), float(discounts.max())
+    if not (lowest >= 0 and highest <= 1):  # nan fails both
+        raise ValueError(f"discounts range from {lowest} to {highest}; accepted are numbers in [0, 1)")
+    if highest == 1 and not proper_policy:
+        raise ValueError(
+            "discounts contains 1, with which values are finite only if every episode ends. Use numbers in [0, 1),"
+            " with 0 at terminal transitions; or pass proper_policy=True to LinearBBO if the policy always terminates"
+        )
+
+
+def weights_in_range(weights: np.ndarray) -> None:
+    """Importance weights are finite and not negative."""
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if bad.size:
+        raise ValueError(
+            f"weights has {bad.size} value(s) that are negative or not finite, the first {weights[bad[0]]} at row {bad[0]};"
+            " accepted are finite importance ratios >= 0"
+        )
+
+
+def weights_not_all_zero(count: float, weight_sum: float) -> None:
+    """Data whose weights vanish say nothing, and would return the prior as if they had been learnt from."""
+    if count > 0 and weight_sum <= count * np.finfo(float).tiny:
+        raise ValueError(
+            f"weights sum to {weight_sum} over {int(count)} transitions, so no transition counts;"
+            " check the ratio of the target policy's to the behaviour policy's probabilities"
+        )
+
+
+def culprit(name: str, array: np.ndarray, first_row: int) -> str | None:
+    """Where the first number that is not finite stands, in words; None if all are finite."""
+    bad = np.argwhere(~np.isfinite(array))
+    if not bad.size:
+        return None
+    row, *column = (int(i) for i in bad[0])
+    place = f"row {first_row + row}" + (f", column {column[0]}" if column else "")
+    return f"{name} has {len(bad)} value(s) that are not finite in this block, the first {array[tuple(bad[0])]} at {place}"
+
+
+def fits_in_memory(num_features: int) -> None:
+    """The exact method keeps n x n matrices: refuse before the first product if they cannot fit."""
+    matrices = 10  # sums, their updates, the system, its singular vectors, the covariance
+    needed = matrices * 8 * num_features**2
+    try:
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not a system that can be asked
+        return
+    if needed > total:
+        raise MemoryError(
+            f"features has {num_features} columns: the exact posterior needs about {needed / 2**30:,.0f} GiB for its"
+            f" {num_features} x {num_features} matrices and this machine has {total / 2**30:,.0f} GiB. Reduce the columns first"
+            " (a random projection or principal components to a few thousand)"
+        )
+
+
+def finite_vector(name: str, given: Any) -> Float[np.ndarray, " n"]:
+    """A vector of finite numbers, as float64."""
+    vector = np.array(real_array(name, given, ndim=(1,)), dtype=np.float64)
+    if not np.isfinite(vector).all():
+        raise ValueError(f"{name} has values that are not finite; accepted are finite numbers")
+    return vector
+
+
+def prior_covariance_matrix(given: Any) -> Float[np.ndarray, "n n"]:
+    """A symmetric matrix with positive diagonal; whether it is positive definite is judged where it is inverted."""
+    matrix = np.array(real_array("prior_covariance", given, ndim=(2,)), dtype=np.float64)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"prior_covariance has shape {matrix.shape}; accepted is a square matrix")
+    if not np.isfinite(matrix).all():
+        raise ValueError("prior_covariance has values that are not finite; accepted are finite numbers")
+    if not np.allclose(matrix, matrix.T, rtol=1e-10, atol=0.0):
+        gap = float(np.abs(matrix - matrix.T).max())
+        raise ValueError(f"prior_covariance is not symmetric (differs from its transpose by up to {gap:.3g})")
+    if not (np.diagonal(matrix) > 0).all():
+        raise ValueError(
+            f"prior_covariance has the variance {np.diagonal(matrix).min():.3g} on its diagonal; variances must be positive"
+        )
+    return matrix

@@ -1,0 +1,1 @@
+"""Environments as pure dynamics. They never reset themselves, and keep a time limit apart from termination."""

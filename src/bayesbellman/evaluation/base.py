@@ -1,0 +1,30 @@
+"""What every policy evaluator promises."""
+
+import abc
+from typing import Any, Generic, TypeVar
+
+import equinox as eqx
+from jaxtyping import Array, Float, Key
+
+from bayesbellman.core.types import AnyArray, Metrics, Transition
+
+State = TypeVar("State")
+
+
+class AbstractEstimator(eqx.Module, Generic[State]):
+    """Learns ``Q_omega ~ Q^pi`` from transitions. The fields are the settings; the methods carry the state.
+
+    In linear methods an observation is its feature vector ``v(s, a)`` (and ``next_observation`` is ``v'``), with no action.
+    """
+
+    @abc.abstractmethod
+    def init(self, key: Key[Array, ""]) -> State:
+        """The state before any data."""
+
+    @abc.abstractmethod
+    def update(self, key: Key[Array, ""], state: State, transition: Transition) -> tuple[State, Metrics]:
+        """Take in one transition, or a batch of them: each class says which."""
+
+    @abc.abstractmethod
+    def value(self, state: State, inputs: Any) -> Float[AnyArray, "*batch"]:
+        """``Q_omega`` at a batch of inputs."""

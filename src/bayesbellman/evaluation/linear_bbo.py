@@ -1,0 +1,119 @@
+"""Linear BBO, transition by transition and block by block (paper, appendix "Linear BBO").
+
+Three estimators with one answer: `RecursiveLinearBBO` (Sherman-Morrison, O(n^2) a transition), `BlockLinearBBO` (matrix
+products, the fast one for data at hand) and `UninformativeRecursiveLinearBBO` (the recursion without a prior: LSTD).
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key
+
+from bayesbellman.core.linalg import sherman_morrison
+from bayesbellman.core.types import Metrics, Transition
+from bayesbellman.evaluation.base import AbstractEstimator
+from bayesbellman.evaluation.linear_system import (
+    LinearStatistics,
+    as_jax,
+    empty_statistics,
+    solve_fixed_point,
+    transition_statistics,
+)
+from bayesbellman.posterior.conjugate import ConjugatePosterior
+
+
+class RecursionState(eqx.Module):
+    """``D^-1`` and ``chi`` of the paper's Algorithm "Calculate omega*", and how many transitions they hold."""
+
+    inverse: Float[Array, "n n"]
+    chi: Float[Array, " n"]
+    count: Int[Array, ""]
+
+    @property
+    def omega(self) -> Float[Array, " n"]:
+        """``omega* = D^-1 chi``."""
+        return self.inverse @ self.chi
+
+
+def absorb(state: RecursionState, transition: Transition) -> RecursionState:
+    """One pass of the algorithm's loop: ``D += w v (v - gamma v')^T`` in the inverse, ``chi += w v r``."""
+    v_t, v_tp1 = transition.observation, transition.next_observation
+    delta = transition.weight * (v_t - transition.discount * v_tp1)
+    return RecursionState(
+        inverse=sherman_morrison(state.inverse, v_t, delta),
+        chi=state.chi + transition.weight * v_t * transition.reward,
+        count=state.count + 1,
+    )
+
+
+class RecursiveLinearBBO(AbstractEstimator[RecursionState]):
+    """Algorithm "Calculate omega*": one transition an update. The prior must be proper."""
+
+    model: ConjugatePosterior
+
+    def init(self, key: Key[Array, ""]) -> RecursionState:
+        prior_precision = self.model.noise_variance * self.model.prior_precision
+        return RecursionState(
+            inverse=jnp.linalg.inv(prior_precision),
+            chi=prior_precision @ self.model.prior_mean,
+            count=jnp.zeros((), jnp.int32),
+        )
+
+    def update(
+        self, key: Key[Array, ""], state: RecursionState, transition: Transition
+    ) -> tuple[RecursionState, Metrics]:
+        return absorb(state, transition), {}
+
+    def value(self, state: RecursionState, inputs: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
+        return inputs @ state.omega
+
+
+class UninformativeRecursiveLinearBBO(AbstractEstimator[RecursionState]):
+    """Algorithm "Calculate omega* with Frequentist prior", its signs mended: one transition an update, the answer LSTD's.
+
+    Starts from ``D = kappa I`` and takes ``kappa e_i e_i^T`` away again after transition ``i <= n``. Before n transitions the
+    state still holds part of that prior. **Numerically delicate**: what is taken away must not be nearly all there is,
+    so the error grows with the condition of ``D`` on the first n transitions. `LinearBBO` with an infinite prior variance
+    solves directly and checks the rank; prefer it unless the answer is needed at every transition.
+    """
+
+    num_features: int = eqx.field(static=True)
+    kappa: float | Float[Array, ""] = 1.0
+
+    def init(self, key: Key[Array, ""]) -> RecursionState:
+        return RecursionState(
+            inverse=jnp.eye(self.num_features) / self.kappa,
+            chi=jnp.zeros(self.num_features),
+            count=jnp.zeros((), jnp.int32),
+        )
+
+    def update(
+        self, key: Key[Array, ""], state: RecursionState, transition: Transition
+    ) -> tuple[RecursionState, Metrics]:
+        absorbed = absorb(state, transition)
+        kappa = jnp.asarray(self.kappa, absorbed.inverse.dtype)
+        unit = jax.nn.one_hot(state.count, self.num_features, dtype=absorbed.inverse.dtype)
+        # one_hot is zero once count >= n, and then takes nothing away.
+        inverse = sherman_morrison(absorbed.inverse, -kappa * unit, unit)
+        return RecursionState(inverse, absorbed.chi, absorbed.count), {}
+
+    def value(self, state: RecursionState, inputs: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
+        return inputs @ state.omega
+
+
+class BlockLinearBBO(AbstractEstimator[LinearStatistics]):
+    """Linear BBO by sums of matrix products: a batch of transitions an update, one solve a question."""
+
+    model: ConjugatePosterior
+
+    def init(self, key: Key[Array, ""]) -> LinearStatistics:
+        return as_jax(empty_statistics(self.model.prior_mean.shape[0], self.model.prior_mean.dtype))
+
+    def update(
+        self, key: Key[Array, ""], state: LinearStatistics, transition: Transition
+    ) -> tuple[LinearStatistics, Metrics]:
+        updated = state + transition_statistics(transition)
+        return updated, {"effective_sample_size": updated.effective_sample_size}
+
+    def value(self, state: LinearStatistics, inputs: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
+        return inputs @ solve_fixed_point(self.model, state)

@@ -1,0 +1,1 @@
+"""Function approximators: features now; networks, policies and ensembles when the agents need them."""
