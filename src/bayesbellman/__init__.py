@@ -11,6 +11,8 @@ from bayesbellman._version import __version__ as __version__
 if TYPE_CHECKING:
     from bayesbellman.core.errors import (
         JitterWarning as JitterWarning,
+    )
+    from bayesbellman.core.errors import (
         RankDeficientWarning as RankDeficientWarning,
     )
     from bayesbellman.doors.linear import LinearBBO as LinearBBO

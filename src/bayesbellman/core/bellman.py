@@ -1,6 +1,7 @@
 """Empirical Bellman functions ``b_omega(s', a', s, a)`` and the push-forward that turns experience into ``D_omega``.
 
-The formulas are written once, for one transition (paper, section "Bayesian Bellman Operators"); batching is `pushforward`'s.
+The formulas are written once, for one transition (paper, section "Bayesian Bellman Operators"); batching is
+`pushforward`'s.
 """
 
 from collections.abc import Callable
@@ -27,7 +28,11 @@ def greedy_target(reward: Scalar, discount: Scalar, next_values: Float[Array, " 
 
 
 def soft_target(
-    reward: Scalar, discount: Scalar, next_values: Float[Array, " critics"], log_prob: Scalar, temperature: Scalar
+    reward: Scalar,
+    discount: Scalar,
+    next_values: Float[Array, " critics"],
+    log_prob: Scalar,
+    temperature: Scalar,
 ) -> Scalar:
     """``r + gamma (min_j Q_j(s', a') - alpha log pi(a'|s'))``: the SAC baseline, not part of BBO."""
     return expected_target(reward, discount, jnp.min(next_values) - temperature * log_prob)
@@ -74,9 +79,7 @@ class SoftBellman(eqx.Module):
 
     def __call__(self, omega: PyTree, transition: Transition, next_action: SampledAction) -> Scalar:
         next_values = self.value(omega, transition.next_observation, next_action.action)
-        return soft_target(
-            transition.reward, transition.discount, next_values, next_action.log_prob, self.temperature
-        )
+        return soft_target(transition.reward, transition.discount, next_values, next_action.log_prob, self.temperature)
 
 
 def pushforward(

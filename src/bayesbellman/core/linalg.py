@@ -34,7 +34,7 @@ def inverse_root(precision: Float[AnyArray, "n n"]) -> Float[AnyArray, "n n"]:
 
 
 def unit_diagonal_scale(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, " n"]:
-    """``s`` such that ``diag(s) matrix diag(s)`` has diagonal 1 (or 0): takes the units of the features out of a judgement."""
+    """``s`` such that ``diag(s) matrix diag(s)`` has diagonal 1 (or 0): takes units out of a judgement."""
     diagonal = np.abs(np.diagonal(matrix))
     return 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
 

@@ -16,7 +16,7 @@ class AbstractSchedule(eqx.Module):
     """Step size as a function of the update's number ``k = 0, 1, ...``."""
 
     decay_exponent: eqx.AbstractVar[float]
-    """``p`` such that the step decays like ``k^-p``; 0 for a constant step. It is what the conditions are checked on."""
+    """``p`` such that the step decays like ``k^-p``; 0 for a constant step. The conditions are checked on it."""
 
     @abc.abstractmethod
     def __call__(self, k: Int[Array, ""] | int) -> Float[Array, ""]:

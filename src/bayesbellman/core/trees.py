@@ -10,13 +10,13 @@ def squared_norm(tree: PyTree[Array]) -> Float[Array, ""]:
     return sum((jnp.sum(jnp.square(leaf)) for leaf in jax.tree.leaves(tree)), start=jnp.zeros(()))
 
 
-def difference(a: PyTree[Array, " T"], b: PyTree[Array, " T"]) -> PyTree[Array, " T"]:
+def difference(a: PyTree[Array], b: PyTree[Array]) -> PyTree[Array]:
     """``a - b``."""
     return jax.tree.map(jnp.subtract, a, b)
 
 
-def project_to_ball(tree: PyTree[Array, " T"], radius: float | Float[Array, ""]) -> PyTree[Array, " T"]:
-    """``P_Omega`` for the ball of the given radius around 0: the nearest point in it (paper, after eq. `rp_updates_slow`).
+def project_to_ball(tree: PyTree[Array], radius: float | Float[Array, ""]) -> PyTree[Array]:
+    """``P_Omega`` for the ball of the given radius around 0: the nearest point in it (paper, eq. `rp_updates_slow`).
 
     A tree inside the ball is returned as it is, bit for bit; ``radius = inf`` never moves anything.
     """
@@ -28,11 +28,11 @@ def project_to_ball(tree: PyTree[Array, " T"], radius: float | Float[Array, ""])
 
 
 def slow_update(
-    omega: PyTree[Array, " T"],
-    psi: PyTree[Array, " T"],
+    omega: PyTree[Array],
+    psi: PyTree[Array],
     beta: float | Float[Array, ""],
     radius: float | Float[Array, ""] = float("inf"),
-) -> PyTree[Array, " T"]:
+) -> PyTree[Array]:
     """``omega <- P_Omega(omega - beta (omega - psi))`` (paper, eq. `rp_updates_slow`); ``beta = 1`` is omega := psi."""
     moved = jax.tree.map(lambda o, p: o - jnp.asarray(beta, o.dtype) * (o - p), omega, psi)
     return project_to_ball(moved, radius)

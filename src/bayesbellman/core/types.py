@@ -4,12 +4,19 @@ A single item and a batch are the same type: a batch has the same leading axes (
 Arrays are JAX's, or NumPy's where exact float64 linear algebra is done outside a compiled function.
 """
 
+from typing import TYPE_CHECKING, Any
+
 import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Bool, Float, Int, PyTree
 
-AnyArray = jax.Array | np.ndarray
+if TYPE_CHECKING:
+    # Functions on AnyArray answer in kind, NumPy for NumPy and JAX for JAX, which a static checker cannot follow.
+    # At run time (in the tests) shapes and kinds are checked.
+    AnyArray = Any
+else:
+    AnyArray = jax.Array | np.ndarray
 Metrics = dict[str, jax.Array]
 """What is worth seeing of an update, by name; what must be carried is the state."""
 

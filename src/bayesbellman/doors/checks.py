@@ -12,7 +12,7 @@ LARGEST_EXACT_INTEGER = 2**53
 
 
 def real_array(name: str, given: Any, *, ndim: Sequence[int]) -> np.ndarray:
-    """``given`` as a real array of an accepted rank, not copied and not cast: casting to float64 happens block by block.
+    """``given`` as a real array of an accepted rank, not copied and not cast: casting happens block by block.
 
     Accepted are the number types float64 holds exactly: floats up to 64 bits, integers, booleans, of any byte order.
     """
@@ -79,8 +79,8 @@ def weights_in_range(weights: np.ndarray) -> None:
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if bad.size:
         raise ValueError(
-            f"weights has {bad.size} value(s) that are negative or not finite, the first {weights[bad[0]]} at row {bad[0]};"
-            " accepted are finite importance ratios >= 0"
+            f"weights has {bad.size} value(s) that are negative or not finite, the first {weights[bad[0]]}"
+            f" at row {bad[0]}; accepted are finite importance ratios >= 0"
         )
 
 
@@ -100,7 +100,9 @@ def culprit(name: str, array: np.ndarray, first_row: int) -> str | None:
         return None
     row, *column = (int(i) for i in bad[0])
     place = f"row {first_row + row}" + (f", column {column[0]}" if column else "")
-    return f"{name} has {len(bad)} value(s) that are not finite in this block, the first {array[tuple(bad[0])]} at {place}"
+    return (
+        f"{name} has {len(bad)} value(s) that are not finite in this block, the first {array[tuple(bad[0])]} at {place}"
+    )
 
 
 def fits_in_memory(num_features: int) -> None:
@@ -114,8 +116,8 @@ def fits_in_memory(num_features: int) -> None:
     if needed > total:
         raise MemoryError(
             f"features has {num_features} columns: the exact posterior needs about {needed / 2**30:,.0f} GiB for its"
-            f" {num_features} x {num_features} matrices and this machine has {total / 2**30:,.0f} GiB. Reduce the columns first"
-            " (a random projection or principal components to a few thousand)"
+            f" {num_features} x {num_features} matrices and this machine has {total / 2**30:,.0f} GiB. Reduce the"
+            " columns first (a random projection or principal components to a few thousand)"
         )
 
 
@@ -139,6 +141,7 @@ def prior_covariance_matrix(given: Any) -> Float[np.ndarray, "n n"]:
         raise ValueError(f"prior_covariance is not symmetric (differs from its transpose by up to {gap:.3g})")
     if not (np.diagonal(matrix) > 0).all():
         raise ValueError(
-            f"prior_covariance has the variance {np.diagonal(matrix).min():.3g} on its diagonal; variances must be positive"
+            f"prior_covariance has the variance {np.diagonal(matrix).min():.3g} on its diagonal;"
+            " variances must be positive"
         )
     return matrix

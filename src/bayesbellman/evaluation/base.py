@@ -14,7 +14,8 @@ State = TypeVar("State")
 class AbstractEstimator(eqx.Module, Generic[State]):
     """Learns ``Q_omega ~ Q^pi`` from transitions. The fields are the settings; the methods carry the state.
 
-    In linear methods an observation is its feature vector ``v(s, a)`` (and ``next_observation`` is ``v'``), with no action.
+    In linear methods an observation is its feature vector ``v(s, a)`` (and ``next_observation`` is ``v'``), with no
+    action.
     """
 
     @abc.abstractmethod

@@ -69,12 +69,13 @@ class RecursiveLinearBBO(AbstractEstimator[RecursionState]):
 
 
 class UninformativeRecursiveLinearBBO(AbstractEstimator[RecursionState]):
-    """Algorithm "Calculate omega* with Frequentist prior", its signs mended: one transition an update, the answer LSTD's.
+    """Algorithm "Calculate omega* with Frequentist prior", its signs mended: LSTD, one transition an update.
 
-    Starts from ``D = kappa I`` and takes ``kappa e_i e_i^T`` away again after transition ``i <= n``. Before n transitions the
-    state still holds part of that prior. **Numerically delicate**: what is taken away must not be nearly all there is,
-    so the error grows with the condition of ``D`` on the first n transitions. `LinearBBO` with an infinite prior variance
-    solves directly and checks the rank; prefer it unless the answer is needed at every transition.
+    Starts from ``D = kappa I`` and takes ``kappa e_i e_i^T`` away again after transition ``i <= n``. Before n
+    transitions the state still holds part of that prior. **Numerically delicate**: what is taken away must not be
+    nearly all there is, so the error grows with the condition of ``D`` on the first n transitions. `LinearBBO` with
+    an infinite prior variance solves directly and checks the rank; prefer it unless the answer is needed at every
+    transition.
     """
 
     num_features: int = eqx.field(static=True)

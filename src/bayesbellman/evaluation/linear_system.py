@@ -5,7 +5,8 @@ The fixed point ``omega* = phi_omega*`` solves ``D omega = chi`` with
     D   = sigma^2 Sigma_0^-1       + sum_i w_i v_i (v_i - gamma_i v'_i)^T
     chi = sigma^2 Sigma_0^-1 phi_0 + sum_i w_i v_i r_i
 
-Transitions enter through three sums only, so two data sets merge by addition. Everything here takes NumPy or JAX arrays.
+Transitions enter through three sums only, so two data sets merge by addition. Everything here takes NumPy or JAX
+arrays.
 """
 
 from typing import Self
@@ -118,9 +119,10 @@ def posterior_given_omega(
 def operator_jacobian(
     model: ConjugatePosterior, statistics: LinearStatistics, covariance: Float[AnyArray, "n n"]
 ) -> Float[AnyArray, "n n"]:
-    """``d phi_omega / d omega = Sigma_N (sum w gamma v v'^T) / sigma^2``, the same for every omega; ``covariance`` is ``Sigma_N``.
+    """``d phi_omega / d omega = Sigma_N (sum w gamma v v'^T) / sigma^2``, the same for every omega.
 
-    Where its spectral radius is below 1, iterating ``omega <- phi_omega`` converges; off-policy it need not be.
+    ``covariance`` is ``Sigma_N``. Where the spectral radius is below 1, iterating ``omega <- phi_omega`` converges;
+    off-policy it need not be.
     """
     return covariance @ statistics.cross / model.noise_variance
 
@@ -130,9 +132,9 @@ def fixed_point_covariance(
 ) -> Float[AnyArray, "n n"]:
     """Covariance of the fixed point when the operator is drawn from its posterior; ``inverse`` is ``D^-1``.
 
-    An operator drawn as ``phi_omega + e``, ``e ~ N(0, Sigma_N)``, has the fixed point ``omega* + (I - J)^-1 e`` with ``J`` the
-    `operator_jacobian`, and ``I - J = Sigma_N D / sigma^2``. So the covariance is ``sigma^4 D^-1 Sigma_N^-1 D^-T``. Not in the
-    paper, whose posterior is over operators; this carries it on to the value function.
+    An operator drawn as ``phi_omega + e``, ``e ~ N(0, Sigma_N)``, has the fixed point ``omega* + (I - J)^-1 e`` with
+    ``J`` the `operator_jacobian`, and ``I - J = Sigma_N D / sigma^2``. So the covariance is ``sigma^4 D^-1 Sigma_N^-1
+    D^-T``. Not in the paper, whose posterior is over operators; this carries it on to the value function.
     """
     precision = model.prior_precision + statistics.gram / model.noise_variance
     return model.noise_variance**2 * (inverse @ precision @ inverse.T)

@@ -1,7 +1,7 @@
 """The MSBBE of linear BBO and its gradient: in closed form, and from two posterior samples.
 
-``MSBBE_N(omega) = 1/2 E_rho,pi[(Q_omega - B*_omega,N)^2]`` (paper, eq. `linear_msbbe`, with its 1/2). ``second_moment`` is
-``E_rho,pi[v v^T]``.
+``MSBBE_N(omega) = 1/2 E_rho,pi[(Q_omega - B*_omega,N)^2]`` (paper, eq. `linear_msbbe`, with its 1/2).
+``second_moment`` is ``E_rho,pi[v v^T]``.
 """
 
 import jax
@@ -67,8 +67,9 @@ def sampled_linear_msbbe_gradient(
 ) -> Float[Array, " n"]:
     """Stochastic gradient of the MSBBE from two posterior samples, averaged over inputs drawn from ``rho, pi``.
 
-    The score is ``g(phi) - E[g]`` with ``g(phi) = -(1/sigma^2) sum_i w_i (b_i - v_i^T phi) gamma_i v'_i``, which is affine in phi:
-    ``(1/sigma^2) (sum_i w_i gamma_i v'_i v_i^T) (phi - phi_omega)``. The baseline is ``B*``, or 0 as in the paper.
+    The score is ``g(phi) - E[g]`` with ``g(phi) = -(1/sigma^2) sum_i w_i (b_i - v_i^T phi) gamma_i v'_i``, which is
+    affine in phi: ``(1/sigma^2) (sum_i w_i gamma_i v'_i v_i^T) (phi - phi_omega)``. The baseline is ``B*``, or 0 as
+    in the paper.
     """
     posterior = posterior_given_omega(model, statistics, omega)
     key_1, key_2 = jax.random.split(key)

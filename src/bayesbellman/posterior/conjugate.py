@@ -1,10 +1,11 @@
 """The exact posterior of the linear Gaussian model (paper, appendix "Linear BBO").
 
-``b = v^T phi + noise``, ``noise ~ N(0, sigma^2 / w)``, ``phi ~ N(phi_0, Sigma_0)``. The posterior is kept as precision and
-information, in which data simply add up and the uninformative prior is the zero matrix:
+``b = v^T phi + noise``, ``noise ~ N(0, sigma^2 / w)``, ``phi ~ N(phi_0, Sigma_0)``. The posterior is kept as
+precision and information, in which data simply add up and the uninformative prior is the zero matrix:
 
-    Sigma_N^-1            = Sigma_0^-1       + sum_i w_i v_i v_i^T / sigma^2      (paper, eq. `linear_covariance_matrix`)
-    Sigma_N^-1 phi_omega  = Sigma_0^-1 phi_0 + sum_i w_i v_i b_i   / sigma^2      (paper, eq. `linear_mean_vector`)
+    Sigma_N^-1            = Sigma_0^-1       + sum_i w_i v_i v_i^T / sigma^2      (paper, eq.
+    `linear_covariance_matrix`) Sigma_N^-1 phi_omega  = Sigma_0^-1 phi_0 + sum_i w_i v_i b_i   / sigma^2      (paper,
+    eq. `linear_mean_vector`)
 """
 
 from typing import Self
@@ -40,8 +41,8 @@ class GaussianState(eqx.Module):
 class ConjugatePosterior(AbstractPosterior[GaussianState]):
     """Linear Gaussian posterior. Inputs are feature vectors, ``phi`` the coefficients of one operator ``v^T phi``.
 
-    A weight ``w_i`` multiplies the log-likelihood of sample ``i``. A zero ``prior_precision`` is the uninformative prior:
-    the posterior is then proper only once the features span the space.
+    A weight ``w_i`` multiplies the log-likelihood of sample ``i``. A zero ``prior_precision`` is the uninformative
+    prior: the posterior is then proper only once the features span the space.
     """
 
     prior_mean: Float[AnyArray, " n"]

@@ -1,0 +1,54 @@
+# Two commands matter: `make demo` and `make test`. Both set up what they need in .venv, with the versions pinned in
+# constraints.txt; a second call finds it there. PYTHON may name another interpreter (3.11 or newer).
+PYTHON ?= python3
+BIN := .venv/bin
+PIP_FLAGS := --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test check format test-slow test-peers bench clean
+
+demo: .venv/.demo
+	$(BIN)/bbo demo --out demo-report --overwrite
+
+test: check
+	$(BIN)/python -m pytest -n 2
+
+check: .venv/.dev
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+
+format: .venv/.dev
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+# Long statistical runs; their results are committed under results/.
+test-slow: .venv/.dev
+	$(BIN)/python -m pytest -m slow
+
+# Clients that check us through other people's libraries (scikit-learn); an environment of their own.
+test-peers: .venv-peers/.ready
+	.venv-peers/bin/python -m pytest --override-ini addopts="--strict-markers --import-mode=importlib" tests/peers
+
+bench: .venv-peers/.ready
+	.venv-peers/bin/python benchmarks/linear.py --out results/benchmarks
+
+# A virtual environment, made with whatever makes one here.
+.venv/bin/python .venv-peers/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, $(PYTHON) is " + sys.version.split()[0] + "; name another: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(@:/bin/python=) || { echo "Could not make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+
+.venv/.demo: constraints.txt pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[cli,plots]'
+	@touch $@
+
+.venv/.dev: constraints.txt pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[dev]'
+	@touch $@ .venv/.demo
+
+.venv-peers/.ready: constraints.txt pyproject.toml | .venv-peers/bin/python
+	.venv-peers/bin/python -m pip install $(PIP_FLAGS) --editable '.[peers]'
+	@touch $@
+
+clean:
+	rm -rf .venv .venv-peers demo-report .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""The command ``bbo``. One file per command; heavy imports happen when a command runs, not when it is parsed."""

@@ -1,0 +1,34 @@
+"""``bbo demo``: a first look, in seconds."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Evaluate a policy on the Boyan chain, transition by transition, and leave a report with a figure and a table."""
+
+    out: Path = Path("demo-report")
+    """Folder for the report."""
+    transitions: int = 2000
+    """How many transitions to learn from."""
+    seed: int = 0
+    """Seed of the data."""
+    overwrite: bool = False
+    """Replace the report folder if it exists."""
+
+    def run(self) -> None:
+        from bayesbellman.experiments.demo.analysis import write_report
+        from bayesbellman.experiments.demo.sweep import DemoSettings, run_demo
+        from bayesbellman.runs.folder import refuse_if_unusable, whole_folder
+        from bayesbellman.runs.progress import progress
+
+        settings = DemoSettings(transitions=self.transitions, seed=self.seed)
+        refuse_if_unusable(self.out, overwrite=self.overwrite)
+        print("Evaluating the policy of the Boyan chain (14 states, 4 features) with the exact BBO posterior.")
+        with progress("Boyan chain", settings.transitions, "transitions") as report:
+            history = run_demo(settings, report)
+        with whole_folder(self.out, overwrite=self.overwrite) as folder:
+            text = write_report(history, folder)
+        print(text)
+        print(f"Report: {self.out / 'report.md'}   Figure: {self.out / 'boyan.png'}")

@@ -1,0 +1,82 @@
+"""Entry point of ``bbo``: parse, run the command, turn what goes wrong into one clear line and an exit code."""
+
+import io
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated, NoReturn, Protocol
+
+from bayesbellman._version import __version__
+
+EXTRAS = {"tyro": "cli", "rich": "cli", "matplotlib": "plots", "pyarrow": "arrow"}
+"""Which extra installs a package that the core does not need."""
+
+
+class Command(Protocol):
+    def run(self) -> None: ...
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run ``bbo``. Exit codes: 0 done, 1 output closed, 2 bad input, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # an ASCII terminal shows '?', and nothing crashes
+    warnings.showwarning = _show_warning
+    try:
+        _parse(sys.argv[1:] if arguments is None else list(arguments)).run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (`| head`) has gone: nothing more can be said to it, not even by the interpreter at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except KeyboardInterrupt:
+        _fail("interrupted", 130)
+    except ModuleNotFoundError as error:
+        extra = EXTRAS.get((error.name or "").split(".")[0])
+        if extra is None:
+            raise
+        _fail(f"this needs {error.name}, which is not installed: pip install 'bayesbellman[{extra}]'", 2)
+    except (ValueError, TypeError, OSError, MemoryError) as error:
+        if os.environ.get("BBO_TRACEBACK"):
+            raise
+        _fail(str(error) or type(error).__name__, 2)
+
+
+def _parse(arguments: list[str]) -> Command:
+    if arguments in (["--version"], ["-V"]):
+        return _Say(f"bayesbellman {__version__}")
+    import tyro
+
+    from bayesbellman.cli.demo import Demo
+    from bayesbellman.cli.evaluate_linear import EvaluateLinear
+
+    commands = (
+        Annotated[Demo, tyro.conf.subcommand("demo")]
+        | Annotated[EvaluateLinear, tyro.conf.subcommand("evaluate-linear")]
+    )
+    description = f"Bayesian Bellman operators, version {__version__}. `bbo COMMAND --help` says what a command takes."
+    return tyro.cli(
+        commands,  # pyright: ignore[reportArgumentType, reportCallIssue]
+        prog="bbo",
+        description=description,
+        args=arguments,
+        config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+    )
+
+
+class _Say:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def run(self) -> None:
+        print(self.text)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *rest: object) -> None:
+    print(f"bbo: warning: {message}", file=sys.stderr)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    print(f"bbo: error: {message}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,1 @@
+"""Other people's frameworks. The only room that imports them."""

@@ -1,0 +1,1 @@
+"""One folder per artefact: ``sweep`` declares and runs it, ``analysis`` makes its tables and figures."""

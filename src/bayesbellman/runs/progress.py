@@ -1,0 +1,72 @@
+"""Live progress: a bar on a terminal, plain lines elsewhere, silence where nobody can read it.
+
+Times are taken from the monotonic clock, so a jump of the wall clock changes nothing.
+"""
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import TextIO
+
+Report = Callable[[int, str], None]
+"""``(units done so far, a few words on how it stands)``"""
+
+LINES_EVERY_SECONDS = 5.0
+
+
+@contextlib.contextmanager
+def progress(title: str, total: int, unit: str, stream: TextIO | None = None) -> Iterator[Report]:
+    """Report progress towards ``total`` units while the body runs.
+
+    On a terminal this is a bar that follows the terminal's width; elsewhere a line now and then, and one at the end.
+    A closed or broken output never stops the work.
+    """
+    out = sys.stderr if stream is None else stream
+    if out is None or out.closed:  # a process without a standard error
+        yield lambda done, words: None
+        return
+    with (_bar if out.isatty() else _lines)(title, total, unit, out) as report:
+        yield report
+
+
+@contextlib.contextmanager
+def _bar(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    console = Console(file=stream)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        TaskProgressColumn(),
+        TextColumn("{task.completed:,.0f}/{task.total:,.0f} " + unit),
+        TextColumn("{task.fields[words]}"),
+        TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+    )
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task(title, total=total, words="")
+        yield lambda done, words: bar.update(task, completed=done, words=words)
+
+
+@contextlib.contextmanager
+def _lines(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report]:
+    started = shown = time.monotonic()
+    last = (0, "")
+
+    def write(done: int, words: str) -> None:
+        rate = done / max(time.monotonic() - started, 1e-9)
+        share = f"{100 * done / total:3.0f} %" if total else ""
+        with contextlib.suppress(OSError, ValueError):
+            stream.write(f"{title}: {done:,}/{total:,} {unit} {share}  {rate:,.0f} {unit}/s  {words}\n")
+            stream.flush()
+
+    def report(done: int, words: str) -> None:
+        nonlocal shown, last
+        last = (done, words)
+        if time.monotonic() - shown >= LINES_EVERY_SECONDS:
+            shown = time.monotonic()
+            write(done, words)
+
+    yield report
+    write(*last)

@@ -1,0 +1,41 @@
+"""Where a result comes from: command, versions, machine. Written beside every result."""
+
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from bayesbellman._version import __version__
+
+PACKAGES = ("jax", "equinox", "optax", "numpy")
+
+
+def provenance(command: list[str] | None = None) -> dict[str, object]:
+    """What it takes to make a result again."""
+    return {
+        "command": shlex.join(command if command is not None else [Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "bayesbellman": __version__,
+        "commit": commit(),
+        "python": platform.python_version(),
+        "packages": {name: metadata.version(name) for name in PACKAGES},
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+    }
+
+
+def commit() -> str | None:
+    """The checkout's commit, with ``+changes`` if the tree differs from it; None outside a checkout."""
+    here = Path(__file__).parent
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=here, capture_output=True, text=True, timeout=10, check=True)
+        return done.stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", Path(__file__).name)  # not ours if we are merely installed inside a checkout
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", str(here))
+        return git("rev-parse", "--short=12", "HEAD") + ("+changes" if changed else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
