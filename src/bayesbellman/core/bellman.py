@@ -5,7 +5,7 @@ The formulas are written once, for one transition (paper, section "Bayesian Bell
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -38,6 +38,7 @@ def soft_target(
     return expected_target(reward, discount, jnp.min(next_values) - temperature * log_prob)
 
 
+@runtime_checkable
 class EmpiricalBellman(Protocol):
     """``b_omega`` for one transition. Only this needs omega; whoever calls it has made data that depend on omega."""
 

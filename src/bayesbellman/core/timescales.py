@@ -42,7 +42,10 @@ class ConstantStep(AbstractSchedule):
     """The same step for ever. It meets no convergence condition; asked for by name, it is allowed."""
 
     scale: float | Float[Array, ""]
-    decay_exponent: float = eqx.field(static=True, init=False, default=0.0)
+
+    @property
+    def decay_exponent(self) -> float:
+        return 0.0
 
     def __call__(self, k: Int[Array, ""] | int) -> Float[Array, ""]:
         return jnp.asarray(self.scale, dtype=float)

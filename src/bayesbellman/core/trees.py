@@ -20,10 +20,10 @@ def project_to_ball(tree: PyTree[Array], radius: float | Float[Array, ""]) -> Py
 
     A tree inside the ball is returned as it is, bit for bit; ``radius = inf`` never moves anything.
     """
-    norm = jnp.sqrt(squared_norm(tree))
-    outside = norm > radius
-    # The division is guarded so that its gradient is finite at tree = 0, where nothing is projected.
-    shrink = jnp.where(outside, radius / jnp.where(outside, norm, 1.0), 1.0)
+    square = squared_norm(tree)
+    outside = square > radius**2
+    # The root is taken only of what is outside: at tree = 0 its gradient would be infinite.
+    shrink = radius / jnp.sqrt(jnp.where(outside, square, 1.0))
     return jax.tree.map(lambda leaf: jnp.where(outside, leaf * shrink.astype(leaf.dtype), leaf), tree)
 
 

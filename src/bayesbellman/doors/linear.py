@@ -5,7 +5,7 @@ import math
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self, get_args
+from typing import Any, get_args
 
 import jax
 import numpy as np
@@ -88,7 +88,7 @@ class LinearBBO:
 
     # ------------------------------------------------------------------------------------------------- learning
 
-    def fit(self, features: Any, rewards: Any, next_features: Any, discounts: Any, weights: Any = None) -> Self:
+    def fit(self, features: Any, rewards: Any, next_features: Any, discounts: Any, weights: Any = None) -> "LinearBBO":
         """Evaluate the policy on a whole data set, forgetting any earlier one.
 
         ``features`` and ``next_features`` are (N, n), ``rewards`` (N,), ``discounts`` a number or (N,): ``gamma``,
@@ -97,11 +97,12 @@ class LinearBBO:
         """
         return self.fit_stream([(features, rewards, next_features, discounts, weights)])
 
-    def fit_stream(self, chunks: Iterable[tuple]) -> Self:
+    def fit_stream(self, chunks: Iterable[tuple]) -> "LinearBBO":
         """`fit` for data that do not fit into memory: any iterable of chunks, each the arguments of `fit` as a tuple.
 
-        ``(features, rewards, next_features, discounts, weights)``; the weights may be None or left off. One chunk is held at a time; the answer does not depend on the chunking.
-        If a chunk is refused, the estimator is as it was before.
+        ``(features, rewards, next_features, discounts, weights)``; the weights may be None or left off. One
+        chunk is held at a time; the answer does not depend on the chunking. If a chunk is refused, the estimator is as
+        it was before.
         """
         self._check_parameters()
         fit = None
@@ -115,11 +116,14 @@ class LinearBBO:
         self._fit = fit
         return self
 
-    def partial_fit(self, features: Any, rewards: Any, next_features: Any, discounts: Any, weights: Any = None) -> Self:
+    def partial_fit(
+        self, features: Any, rewards: Any, next_features: Any, discounts: Any, weights: Any = None
+    ) -> "LinearBBO":
         """Take in more transitions, one or many; the answer is that of `fit` on all of them together.
 
         Costs O(n^2) a transition; the system is solved when an answer is asked for. A first call on a new estimator
         starts from the prior. The model is fixed by the first call: `set_params` takes effect at the next `fit`.
+        Data that do not determine omega yet are no cause for a warning here; ``rank_`` tells.
         """
         self._fit = self._take_in(self._fit, (features, rewards, next_features, discounts, weights))
         return self
@@ -210,7 +214,7 @@ class LinearBBO:
         """The constructor's arguments by name, as they were given."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: Any) -> "LinearBBO":
         """Change constructor arguments; a fitted estimator keeps its fit until the next `fit`."""
         known = self.get_params()
         for name in params:
@@ -280,8 +284,8 @@ class LinearBBO:
         if open_directions:
             warnings.warn(
                 f"the data determine {n - open_directions} of {n} directions of omega (constant, collinear or zero"
-                " features, or too few transitions); omega_ is the solution of least norm. A finite prior_variance makes the"
-                " posterior proper",
+                " features, or too few transitions); omega_ is the solution of least norm. A finite prior_variance"
+                " makes the posterior proper",
                 RankDeficientWarning,
                 stacklevel=4,
             )

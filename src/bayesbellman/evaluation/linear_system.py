@@ -9,8 +9,6 @@ Transitions enter through three sums only, so two data sets merge by addition. E
 arrays.
 """
 
-from typing import Self
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -35,7 +33,7 @@ class LinearStatistics(eqx.Module):
     weight_sum: Float[AnyArray, ""]
     weight_square_sum: Float[AnyArray, ""]
 
-    def __add__(self, other: Self) -> Self:
+    def __add__(self, other: "LinearStatistics") -> "LinearStatistics":
         """Statistics of both data sets together."""
         return jax.tree.map(lambda a, b: a + b, self, other)
 

@@ -8,8 +8,6 @@ precision and information, in which data simply add up and the uninformative pri
     eq. `linear_mean_vector`)
 """
 
-from typing import Self
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -55,7 +53,7 @@ class ConjugatePosterior(AbstractPosterior[GaussianState]):
         num_features: int,
         prior_variance: float | Float[Array, ""] = 10.0,
         noise_variance: float | Float[Array, ""] = 1.0,
-    ) -> Self:
+    ) -> "ConjugatePosterior":
         """``phi ~ N(0, prior_variance I)``; 10 is the paper's value on most linear tasks. ``inf`` is uninformative."""
         precision = 1.0 / jnp.asarray(prior_variance, dtype=float)
         return cls(

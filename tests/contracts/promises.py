@@ -1,0 +1,88 @@
+"""The promises that every posterior, estimator and environment keeps, each as one function.
+
+A newcomer joins by adding a row to the table in its test file; nothing here changes.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+RTOL = {np.dtype("float32"): 2e-4, np.dtype("float64"): 1e-9}
+"""Compiled and uncompiled code, or a batch and a loop, may round differently; float32 solves amplify it."""
+
+
+def assert_close(a: Any, b: Any, scale: float = 1.0) -> None:
+    """Two pytrees have one structure, one set of types, and the same numbers to rounding."""
+    assert jax.tree.structure(a) == jax.tree.structure(b)
+    for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
+        x, y = np.asarray(x), np.asarray(y)
+        assert x.dtype == y.dtype
+        assert x.shape == y.shape
+        if x.dtype.kind == "f":
+            tolerance = RTOL[x.dtype] * scale
+            np.testing.assert_allclose(
+                x, y, rtol=tolerance, atol=tolerance * max(1.0, float(np.abs(y).max(initial=0.0)))
+            )
+        else:
+            np.testing.assert_array_equal(x, y)
+
+
+def assert_same_bits(a: Any, b: Any) -> None:
+    for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
+        np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
+
+
+def differs(a: Any, b: Any) -> bool:
+    pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
+    return any(not np.array_equal(np.asarray(x), np.asarray(y)) for x, y in pairs)
+
+
+def jit_equals_eager(function: Callable, *arguments: Any) -> None:
+    with jax.disable_jit():
+        eager = function(*arguments)
+    assert_close(jax.jit(lambda *given: function(*given))(*arguments), eager)
+
+
+def vmap_equals_loop(function: Callable, *batched: Any) -> None:
+    size = jax.tree.leaves(batched)[0].shape[0]
+    compiled = jax.jit(function)
+    looped = [compiled(*jax.tree.map(lambda x, i=i: x[i], batched)) for i in range(size)]
+    stacked = jax.tree.map(lambda *xs: jnp.stack(xs), *looped)
+    assert_close(jax.jit(jax.vmap(function))(*batched), stacked)
+
+
+def same_seed_repeats(function: Callable) -> None:
+    compiled = jax.jit(function)
+    assert_same_bits(compiled(jax.random.key(7)), compiled(jax.random.key(7)))
+
+
+def two_seeds_differ(function: Callable) -> None:
+    compiled = jax.jit(function)
+    assert differs(compiled(jax.random.key(7)), compiled(jax.random.key(8)))
+
+
+def changed_float_does_not_recompile(function: Callable, make: Callable[[float], Any], *arguments: Any) -> None:
+    """``function(settings, *arguments)`` compiles once for two settings that differ in a float, and they matter."""
+    traces = 0
+
+    def counted(settings: Any, *rest: Any) -> Any:
+        nonlocal traces
+        traces += 1
+        return function(settings, *rest)
+
+    compiled = jax.jit(counted)
+    first, second = compiled(make(1.0), *arguments), compiled(make(1.7), *arguments)
+    assert traces == 1
+    assert differs(first, second), "the float was not used"
+
+
+def state_can_be_scanned(step: Callable[[Any], Any], state: Any) -> None:
+    """A step keeps the state's structure, shapes and types, so that a scan can carry it."""
+
+    def describe(tree: Any) -> Any:
+        return jax.tree.map(lambda x: (jnp.shape(x), jnp.asarray(x).dtype, jnp.asarray(x).weak_type), tree)
+
+    assert describe(step(state)) == describe(state)

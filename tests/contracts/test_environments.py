@@ -1,0 +1,102 @@
+"""Every environment keeps these promises. To join: one row in CASES."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import pytest
+from tests.contracts import promises
+
+from bayesbellman.envs.base import AbstractEnv
+from bayesbellman.envs.finite import FiniteMDP, boyan_chain
+
+
+class Case(NamedTuple):
+    name: str
+    make: Callable[[float], AbstractEnv]
+    """An environment with one float setting at the given value."""
+    action: Callable[[jax.Array], Any]
+    """A random action."""
+
+
+def scaled_rewards(env: FiniteMDP, scale: float) -> FiniteMDP:
+    return eqx.tree_at(lambda e: e.reward, env, scale * env.reward)
+
+
+def random_mdp() -> FiniteMDP:
+    """Five states, two actions, the last state terminal, a limit of eight steps."""
+    k1, k2 = jax.random.split(jax.random.key(3))
+    transition = jax.random.uniform(k1, (5, 2, 5), minval=0.1)
+    return FiniteMDP(
+        transition=transition / transition.sum(-1, keepdims=True),
+        reward=jax.random.normal(k2, (5, 2, 5)),
+        initial=jnp.full(5, 0.2),
+        terminal=jnp.arange(5) == 4,
+        time_limit=8,
+    )
+
+
+CASES = [
+    Case("boyan-chain", lambda x: scaled_rewards(boyan_chain(), x), lambda key: jnp.zeros((), jnp.int32)),
+    Case("random-mdp", lambda x: scaled_rewards(random_mdp(), x), lambda key: jax.random.randint(key, (), 0, 2)),
+]
+every_environment = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+KEY = jax.random.key(0)
+
+
+def episode(case: Case, env: AbstractEnv, key: jax.Array, steps: int = 12) -> Any:
+    """Steps on and on, past any end: dynamics never reset."""
+
+    def step(state: Any, step_key: jax.Array) -> tuple[Any, Any]:
+        act_key, env_key = jax.random.split(step_key)
+        outcome = env.step(env_key, state, case.action(act_key))
+        return outcome.state, (outcome, env.observe(outcome.state))
+
+    return jax.lax.scan(step, env.reset(key), jax.random.split(key, steps))
+
+
+@every_environment
+def test_jit_equals_eager(case: Case) -> None:
+    env = case.make(1.0)
+    state = env.reset(KEY)
+    promises.jit_equals_eager(env.reset, KEY)
+    promises.jit_equals_eager(env.observe, state)
+    promises.jit_equals_eager(env.step, KEY, state, case.action(KEY))
+
+
+@every_environment
+def test_vmap_equals_loop(case: Case) -> None:
+    promises.vmap_equals_loop(lambda key: episode(case, case.make(1.0), key), jax.random.split(KEY, 3))
+
+
+@every_environment
+def test_one_seed_repeats_and_two_differ(case: Case) -> None:
+
+    def run(key: jax.Array) -> Any:
+        return episode(case, case.make(1.0), key)
+
+    promises.same_seed_repeats(run)
+    promises.two_seeds_differ(run)
+
+
+@every_environment
+def test_changed_float_does_not_recompile(case: Case) -> None:
+    promises.changed_float_does_not_recompile(lambda env: episode(case, env, KEY), case.make)
+
+
+@every_environment
+def test_state_can_be_scanned(case: Case) -> None:
+    env = case.make(1.0)
+    promises.state_can_be_scanned(lambda s: env.step(KEY, s, case.action(KEY)).state, env.reset(KEY))
+
+
+@every_environment
+def test_never_resets_itself(case: Case) -> None:
+    """The time of an episode only goes up, also past its time limit, and truncation stays on."""
+    env = case.make(1.0)
+    _, (outcomes, _) = episode(case, env, KEY, steps=30)
+    assert outcomes.state.time.tolist() == list(range(1, 31))
+    limit = env.time_limit
+    assert outcomes.truncated.tolist() == [time >= limit for time in range(1, 31)]

@@ -1,0 +1,145 @@
+"""Every policy evaluator keeps these promises. To join: one row in CASES."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tests.contracts import promises
+
+from bayesbellman.core.timescales import PolynomialDecay
+from bayesbellman.core.types import Transition
+from bayesbellman.evaluation.base import AbstractEstimator
+from bayesbellman.evaluation.linear_bbo import (
+    BlockLinearBBO,
+    RecursiveLinearBBO,
+    UninformativeRecursiveLinearBBO,
+)
+from bayesbellman.evaluation.linear_descent import StochasticLinearBBO
+from bayesbellman.posterior.conjugate import ConjugatePosterior
+
+NUM_FEATURES = 3
+
+
+def model(prior_variance: float) -> ConjugatePosterior:
+    return ConjugatePosterior.isotropic(NUM_FEATURES, prior_variance=10.0 * prior_variance)
+
+
+class Case(NamedTuple):
+    name: str
+    make: Callable[[float], AbstractEstimator]
+    """An estimator with one float setting at the given value."""
+    batched: bool
+    """An update takes a batch of transitions, not one."""
+    random: bool
+    """The update draws random numbers."""
+
+
+CASES = [
+    Case("recursive", lambda x: RecursiveLinearBBO(model(x)), batched=False, random=False),
+    Case(
+        "recursive-uninformative",
+        lambda x: UninformativeRecursiveLinearBBO(NUM_FEATURES, jnp.asarray(x)),
+        batched=False,
+        random=False,
+    ),
+    Case("block", lambda x: BlockLinearBBO(model(x)), batched=True, random=False),
+    Case(
+        "stochastic",
+        lambda x: StochasticLinearBBO(model(1.0), PolynomialDecay(0.01 * x, 0.7)),
+        batched=True,
+        random=True,
+    ),
+]
+every_estimator = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+KEY = jax.random.key(0)
+
+
+def transitions_of(key: jax.Array, size: int) -> Transition:
+    k1, k2, k3, k4 = jax.random.split(key, 4)
+    return Transition(
+        observation=jax.random.normal(k1, (size, NUM_FEATURES)),
+        action=None,
+        reward=jax.random.normal(k2, (size,)),
+        discount=jnp.full((size,), 0.9).at[0].set(0.0),
+        next_observation=0.5 * jax.random.normal(k3, (size, NUM_FEATURES)),
+        weight=jax.random.uniform(k4, (size,), minval=0.1, maxval=2.0),
+    )
+
+
+@partial(jax.jit, static_argnums=0)
+def one_update_of(case: Case, key: jax.Array) -> Transition:
+    batch = transitions_of(key, 6)
+    return batch if case.batched else jax.tree.map(lambda x: x[1], batch)
+
+
+@partial(jax.jit, static_argnums=(0, 3))
+def learn(case: Case, estimator: AbstractEstimator, key: jax.Array, updates: int = 5) -> tuple[Any, Any]:
+    """A scan over updates, as the runner does it."""
+    per_update = jax.vmap(lambda k: one_update_of(case, k))(jax.random.split(KEY, updates))
+
+    def step(state: Any, inputs: Any) -> tuple[Any, Any]:
+        return estimator.update(inputs[0], state, inputs[1])
+
+    return jax.lax.scan(step, estimator.init(key), (jax.random.split(key, updates), per_update))
+
+
+@every_estimator
+def test_jit_equals_eager(case: Case) -> None:
+    estimator = case.make(1.0)
+    state, _ = learn(case, estimator, KEY)
+    promises.jit_equals_eager(estimator.init, KEY)
+    promises.jit_equals_eager(estimator.update, KEY, state, one_update_of(case, KEY))
+    promises.jit_equals_eager(estimator.value, state, transitions_of(KEY, 4).observation)
+
+
+@every_estimator
+def test_vmap_equals_loop(case: Case) -> None:
+    estimator = case.make(1.0)
+    promises.vmap_equals_loop(lambda key: learn(case, estimator, key), jax.random.split(KEY, 3))
+
+
+@every_estimator
+def test_one_seed_repeats_and_two_differ(case: Case) -> None:
+
+    def run(key: jax.Array) -> Any:
+        return learn(case, case.make(1.0), key)
+
+    promises.same_seed_repeats(run)
+    if case.random:
+        promises.two_seeds_differ(run)
+    else:
+        promises.assert_same_bits(run(jax.random.key(7)), run(jax.random.key(8)))
+
+
+@every_estimator
+def test_changed_float_does_not_recompile(case: Case) -> None:
+    inputs = transitions_of(KEY, 4).observation
+    promises.changed_float_does_not_recompile(lambda e: e.value(learn(case, e, KEY)[0], inputs), case.make)
+
+
+@every_estimator
+def test_floats_can_be_swept_with_vmap(case: Case) -> None:
+    sweep = jax.tree.map(lambda *xs: jnp.stack([jnp.asarray(x) for x in xs]), case.make(1.0), case.make(1.7))
+    swept = jax.vmap(lambda e: learn(case, e, KEY)[0])(sweep)
+    for i, setting in enumerate((1.0, 1.7)):
+        promises.assert_close(jax.tree.map(lambda x, i=i: x[i], swept), learn(case, case.make(setting), KEY)[0])
+
+
+@every_estimator
+def test_state_can_be_scanned(case: Case) -> None:
+    estimator = case.make(1.0)
+    promises.state_can_be_scanned(lambda s: estimator.update(KEY, s, one_update_of(case, KEY))[0], estimator.init(KEY))
+
+
+@every_estimator
+def test_values_have_one_number_an_input(case: Case) -> None:
+    estimator = case.make(1.0)
+    state, _ = learn(case, estimator, KEY)
+    inputs = transitions_of(KEY, 4).observation
+    values = estimator.value(state, inputs)
+    assert values.shape == (4,)
+    np.testing.assert_allclose(values[2], estimator.value(state, inputs[2]), rtol=1e-5)
