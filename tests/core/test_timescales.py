@@ -49,5 +49,5 @@ def test_conditions_hold_numerically_for_what_is_accepted() -> None:
 
 
 def test_negative_exponent_is_refused() -> None:
-    with pytest.raises(ValueError, match="decay_exponent"):
+    with pytest.raises(ValueError, match=r"exponent is -0\.5; accepted"):
         PolynomialDecay(1.0, -0.5)

@@ -91,9 +91,9 @@ def test_randomised_priors_are_exact_only_with_target_noise(problem: dict) -> No
     """Spec of the RP corollary in the linear Gaussian case, where an ensemble member can be solved for exactly.
 
     A member is the posterior mean for a prior mean drawn from the prior and, with target noise, targets drawn around
-    the data. With noise its covariance is Sigma_N; without, Sigma_N Sigma_0^-1 Sigma_N, which is smaller. A member is an
-    affine map of Gaussian draws, so both hold exactly, and 40,000 members must show them: an entry of a Gaussian sample
-    covariance C_ij has standard error sqrt((C_ii C_jj + C_ij^2) / M); 5 of them are allowed on each of 2 x 9 entries.
+    the data. With noise its covariance is Sigma_N; without, Sigma_N Sigma_0^-1 Sigma_N, which is smaller. A member is
+    an affine map of Gaussian draws, so both hold exactly, and 40,000 members must show them: an entry of a Gaussian
+    sample covariance C_ij has standard error sqrt((C_ii C_jj + C_ij^2) / M); 5 are allowed on each of 2 x 9 entries.
     """
     draws = 40_000
     posterior, samples = posterior_of(problem), samples_of(problem)

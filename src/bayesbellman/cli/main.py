@@ -25,10 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.showwarning = _show_warning
     try:
         _parse(sys.argv[1:] if arguments is None else list(arguments)).run()
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         # The reader (`| head`) has gone: nothing more can be said to it, not even by the interpreter at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(1)
     except KeyboardInterrupt:
         _fail("interrupted", 130)

@@ -15,8 +15,10 @@ from jaxtyping import Array, Float, Int
 class AbstractSchedule(eqx.Module):
     """Step size as a function of the update's number ``k = 0, 1, ...``."""
 
-    decay_exponent: eqx.AbstractVar[float]
-    """``p`` such that the step decays like ``k^-p``; 0 for a constant step. The conditions are checked on it."""
+    @property
+    @abc.abstractmethod
+    def decay_exponent(self) -> float:
+        """``p`` such that the step decays like ``k^-p``; 0 for a constant step. The conditions are checked on it."""
 
     @abc.abstractmethod
     def __call__(self, k: Int[Array, ""] | int) -> Float[Array, ""]:
@@ -24,18 +26,22 @@ class AbstractSchedule(eqx.Module):
 
 
 class PolynomialDecay(AbstractSchedule):
-    """``scale * (k + 1)^-decay_exponent``. The scale can be swept under ``vmap``; the exponent is structure."""
+    """``scale * (k + 1)^-exponent``. The scale can be swept under ``vmap``; the exponent is structure."""
 
     scale: float | Float[Array, ""]
-    decay_exponent: float = eqx.field(static=True)
+    exponent: float = eqx.field(static=True)
 
     def __check_init__(self) -> None:
-        if not (math.isfinite(self.decay_exponent) and self.decay_exponent >= 0):
-            raise ValueError(f"decay_exponent must be finite and >= 0, got {self.decay_exponent}")
+        if not (math.isfinite(self.exponent) and self.exponent >= 0):
+            raise ValueError(f"exponent is {self.exponent}; accepted is a finite number >= 0")
+
+    @property
+    def decay_exponent(self) -> float:
+        return self.exponent
 
     def __call__(self, k: Int[Array, ""] | int) -> Float[Array, ""]:
         scale = jnp.asarray(self.scale, dtype=float)
-        return scale * (jnp.asarray(k).astype(scale.dtype) + 1) ** -self.decay_exponent
+        return scale * (jnp.asarray(k).astype(scale.dtype) + 1) ** -self.exponent
 
 
 class ConstantStep(AbstractSchedule):

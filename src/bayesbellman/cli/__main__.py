@@ -1,0 +1,5 @@
+"""``python -m bayesbellman.cli`` is ``bbo``."""
+
+from bayesbellman.cli.main import main
+
+main()

@@ -1,0 +1,286 @@
+"""``bbo`` as a user runs it: in a process of its own."""
+
+import csv
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.compat.test_arrow import arrays, write
+
+import bayesbellman as bb
+from bayesbellman._version import __version__
+
+BBO = [sys.executable, "-m", "bayesbellman.cli"]
+
+
+def bbo(*arguments: object, **options) -> subprocess.CompletedProcess[str]:
+    options = {"capture_output": True, "text": True, "check": False, **options}
+    return subprocess.run([*BBO, *map(str, arguments)], **options)
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return write(tmp_path / "log.parquet", arrays(500), row_group_size=200)
+
+
+def test_help_is_there_at_once() -> None:
+    """Under 0.5 s, by the best of five (the machine may be busy), and without importing JAX."""
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        done = bbo("--help")
+        times.append(time.perf_counter() - start)
+        assert done.returncode == 0
+        assert "evaluate-linear" in done.stdout
+    assert min(times) < 0.5
+    code = "import sys; from bayesbellman.cli.main import main\ntry: main(['--help'])\n"
+    code += "finally: sys.exit('jax' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def test_version() -> None:
+    assert bbo("--version").stdout == f"bayesbellman {__version__}\n"
+
+
+def test_an_unknown_command_lists_what_exists() -> None:
+    done = bbo("evaluate-liner")
+    assert done.returncode == 2
+    assert "evaluate-linear" in done.stderr
+
+
+def test_evaluate_linear(log: Path, tmp_path: Path) -> None:
+    """The files hold what `LinearBBO` says of the same data."""
+    query = write(tmp_path / "query.parquet", {"phi_0": [1.0, 0.0], "phi_1": [0.0, 2.0]})
+    out = tmp_path / "results"
+    done = bbo(
+        "evaluate-linear", log, "--out", out, "--gamma", 0.9, "--terminated", "terminated", "--weight", "w",
+        "--query", query, "--batch-rows", 64, "--noise-variance", 0.5,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    a = arrays(500)
+    v, v_next = (np.column_stack([a[f"{p}_0"], a[f"{p}_1"]]) for p in ("phi", "next_phi"))
+    model = bb.LinearBBO(noise_variance=0.5).fit(v, a["reward"], v_next, np.where(a["terminated"], 0, 0.9), a["w"])
+    rows = read_csv(out / "coefficients.csv")
+    assert [row["feature"] for row in rows] == ["phi_0", "phi_1"]
+    np.testing.assert_allclose([float(row["omega"]) for row in rows], model.omega_, rtol=1e-12)
+    deviations = np.sqrt(np.diag(model.posterior_covariance_))
+    np.testing.assert_allclose([float(row["std_operator"]) for row in rows], deviations, rtol=1e-12)
+    deviations = np.sqrt(np.diag(model.value_covariance_))
+    np.testing.assert_allclose([float(row["std_value"]) for row in rows], deviations, rtol=1e-12)
+    values = read_csv(out / "values.csv")
+    np.testing.assert_allclose([float(row["value"]) for row in values], model.predict([[1.0, 0.0], [0.0, 2.0]]))
+    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    assert summary["fit"]["transitions"] == 500
+    assert summary["fit"]["effective sample size"] == pytest.approx(model.effective_sample_size_)
+    assert summary["settings"]["gamma"] == 0.9
+    assert "effective sample size" in done.stdout
+    assert "500/500 rows" in done.stderr
+    assert "phi_0" in (out / "report.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (["--reward", "gain"], "--reward: .* has no column 'gain'; its columns are"),
+        (["--gamma", "1.5"], r"discounts range from 1.5 to 1.5; accepted are numbers in \[0, 1\)"),
+        (["--noise-variance", "0"], "noise_variance is 0.0; accepted is a positive finite number"),
+        (["--discount", "w", "--terminated", "terminated"], "--discount and --terminated were both given"),
+        (["--query", "nowhere.parquet"], "nowhere.parquet does not exist"),
+        (["--batch-rows", "0"], "batch_rows is 0"),
+    ],
+)
+def test_bad_settings_cost_one_line_and_leave_nothing(
+    log: Path, tmp_path: Path, changes: list[str], words: str
+) -> None:
+    import re
+
+    done = bbo("evaluate-linear", log, "--out", tmp_path / "results", *changes)
+    assert done.returncode == 2
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("bbo: error: ")
+    assert re.search(words, last), last
+    assert "Traceback" not in done.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["log.parquet"]
+
+
+def test_existing_results_are_kept(log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    assert bbo("evaluate-linear", log, "--out", out).returncode == 0
+    before = (out / "summary.json").read_bytes()
+    again = bbo("evaluate-linear", log, "--out", out, "--gamma", 0.5)
+    assert again.returncode == 2
+    assert "already has files in it; name another folder or add --overwrite" in again.stderr
+    assert (out / "summary.json").read_bytes() == before
+    assert bbo("evaluate-linear", log, "--out", out, "--gamma", 0.5, "--overwrite").returncode == 0
+    assert (out / "summary.json").read_bytes() != before
+
+
+def test_a_damaged_file_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = write(tmp_path / "log.parquet", arrays(400), row_group_size=100, write_page_checksum=True)
+    place = pq.read_metadata(path).row_group(3).column(0).data_page_offset + 100
+    content = bytearray(path.read_bytes())
+    content[place] ^= 0xFF
+    path.write_bytes(content)
+    done = bbo("evaluate-linear", path, "--out", tmp_path / "results")
+    assert done.returncode == 2
+    assert "row group 3 of 4 (from row 300) cannot be read" in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_warnings_are_one_line_and_deviations_infinite(tmp_path: Path) -> None:
+    a = {**arrays(), "phi_1": np.zeros(100), "next_phi_1": np.zeros(100)}
+    path = write(tmp_path / "log.parquet", a)
+    done = bbo("evaluate-linear", path, "--out", tmp_path / "results", "--prior-variance", "inf")
+    assert done.returncode == 0
+    assert "bbo: warning: the data determine 1 of 2 directions of omega" in done.stderr
+    assert read_csv(tmp_path / "results" / "coefficients.csv")[1]["std_operator"] == "inf"
+
+
+# ------------------------------------------------------------------------------- where and how it may be started
+
+
+def test_paths_with_spaces_and_unicode(tmp_path: Path) -> None:
+    (folder := tmp_path / "daten für Übung 1").mkdir()
+    log = write(folder / "lög datei.parquet", arrays())
+    out = folder / "ergebnis ✓"
+    done = bbo("evaluate-linear", log, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert (out / "summary.json").exists()
+
+
+def test_ascii_locale_without_home(log: Path, tmp_path: Path) -> None:
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "POSIX", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = bbo("evaluate-linear", log, "--out", tmp_path / "ergebnis ü", env=environment)
+    assert done.returncode == 0, done.stderr
+    assert bbo("demo", "--out", tmp_path / "demo ü", "--transitions", 30, env=environment).returncode == 0
+
+
+def test_a_name_too_long_is_an_error_in_words(log: Path, tmp_path: Path) -> None:
+    done = bbo("evaluate-linear", log, "--out", tmp_path / ("x" * 300))
+    assert done.returncode == 2
+    assert "File name too long" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_goes_away(log: Path, tmp_path: Path) -> None:
+    """``bbo ... | head -0``: the results are written all the same, nothing is said of a broken pipe."""
+    command = [*BBO, "evaluate-linear", str(log), "--out", str(tmp_path / "results")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert process.returncode == 1
+    assert "Traceback" not in errors
+    assert "BrokenPipe" not in errors
+    assert (tmp_path / "results" / "summary.json").exists()
+
+
+def test_closed_standard_streams(log: Path, tmp_path: Path) -> None:
+    """Started by something that gives it neither output nor error."""
+    command = " ".join([*BBO, "evaluate-linear", str(log), "--out", str(tmp_path / "results")])
+    done = subprocess.run(["sh", "-c", f"{command} >&- 2>&-"], check=False)
+    assert done.returncode == 0
+    assert (tmp_path / "results" / "summary.json").exists()
+
+
+def test_a_terminal_that_shrinks_while_it_runs(tmp_path: Path) -> None:
+    """On a terminal a bar is drawn; resizing it under the running command does no harm."""
+    import fcntl
+    import struct
+    import termios
+
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    command = [*BBO, "demo", "--out", str(tmp_path / "report")]
+    with subprocess.Popen(command, stdout=follower, stderr=follower) as process:
+        os.close(follower)
+        seen = b""
+        while True:
+            try:
+                piece = os.read(leader, 4096)
+            except OSError:  # the terminal's other end has closed
+                break
+            if not piece:
+                break
+            seen += piece
+            if b"Boyan" in seen:
+                fcntl.ioctl(leader, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 20, 0, 0))
+    os.close(leader)
+    assert process.returncode == 0, seen[-2000:]
+    assert b"Traceback" not in seen
+    assert (tmp_path / "report" / "report.md").exists()
+
+
+# --------------------------------------------------------------------------------------------------------- the demo
+
+
+def test_demo_leaves_a_report(tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    done = bbo("demo", "--out", out, "--transitions", 300, "--seed", 3)
+    assert done.returncode == 0, done.stderr
+    assert sorted(p.name for p in out.iterdir()) == [
+        "boyan.png",
+        "curve.csv",
+        "provenance.json",
+        "report.md",
+        "states.csv",
+    ]
+    curve = read_csv(out / "curve.csv")
+    assert int(curve[-1]["transitions"]) == 300
+    assert float(curve[-1]["mean_std_value"]) < 0.5 * float(curve[0]["mean_std_value"])  # the band closes
+    assert float(curve[-1]["rmse"]) < 2.0  # on a truth that ranges over 21
+    assert len(read_csv(out / "states.csv")) == 14
+    assert (out / "boyan.png").read_bytes().startswith(b"\x89PNG")
+    assert "300/300 transitions" in done.stderr
+    origin = json.loads((out / "provenance.json").read_text(encoding="utf-8"))
+    assert origin["settings"]["seed"] == 3
+
+
+@pytest.mark.parametrize(("option", "value"), [("--transitions", 0), ("--seed", -1)])
+def test_demo_refuses_bad_settings(tmp_path: Path, option: str, value: int) -> None:
+    done = bbo("demo", "--out", tmp_path / "report", option, value)
+    assert done.returncode == 2
+    assert f"{option} is {value}; accepted" in done.stderr
+
+
+def test_a_large_log_is_read_in_bounded_memory(tmp_path: Path) -> None:
+    """400 MiB of Parquet (1.6 M rows x 33 columns) under an address-space limit that could not hold it.
+
+    The limit is what starting up took plus 512 MiB, set after a first small run in the same process.
+    """
+    path, rng = tmp_path / "large.parquet", np.random.default_rng(0)
+    names = [f"phi_{i}" for i in range(16)] + [f"next_phi_{i}" for i in range(16)] + ["reward"]
+    schema = pa.schema([(name, pa.float64()) for name in names])
+    with pq.ParquetWriter(path, schema, compression="none", use_dictionary=False) as writer:
+        block = pa.table({name: rng.normal(size=100_000) for name in names}, schema=schema)
+        for _ in range(16):
+            writer.write_table(block, row_group_size=100_000)
+    small = write(tmp_path / "small.parquet", {name: np.ones(10) for name in names})
+    code = f"""
+import resource
+from bayesbellman.cli.main import main
+main(["evaluate-linear", {str(small)!r}, "--out", {str(tmp_path / "a")!r}])
+virtual = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+size = {path.stat().st_size}
+# The file is mapped, which takes address space but no memory: that much is granted on top.
+resource.setrlimit(resource.RLIMIT_AS, (virtual + size + 256 * 2**20,) * 2)
+resource.setrlimit(resource.RLIMIT_DATA, (virtual + 256 * 2**20,) * 2)
+main(["evaluate-linear", {str(path)!r}, "--out", {str(tmp_path / "b")!r}])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads((tmp_path / "b" / "summary.json").read_text())["fit"]["transitions"] == 1_600_000
