@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Key, PyTree
+from jaxtyping import Array, Bool, Float, Key, PyTree
 
 from bayesbellman.core.types import Transition, effective_discount
 from bayesbellman.envs.base import AbstractEnv
@@ -21,7 +21,9 @@ class Experience(NamedTuple):
     restarts: Bool[Array, " steps"]
 
 
-def collect(key: Key[Array, ""], env: AbstractEnv, policy: Policy, num_steps: int, gamma: float) -> Experience:
+def collect(
+    key: Key[Array, ""], env: AbstractEnv, policy: Policy, num_steps: int, gamma: float | Float[Array, ""]
+) -> Experience:
     """Run the policy for ``num_steps`` transitions, starting a new episode after each end. Pure: jit it, vmap it.
 
     Each transition is built before any reset, with the true successor, so a truncated episode bootstraps from it.

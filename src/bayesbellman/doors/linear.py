@@ -225,9 +225,6 @@ class LinearBBO:
             setattr(self, name, value)
         return self
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return self._fit is not None
-
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self)).parameters
         changed = (f"{k}={v!r}" for k, v in self.get_params().items() if v is not defaults[k].default)

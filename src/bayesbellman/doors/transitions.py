@@ -5,11 +5,12 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from bayesbellman.core.threads import split_among_cores
 from bayesbellman.doors import checks
 from bayesbellman.evaluation.linear_system import LinearStatistics, linear_statistics
 
 BLOCK_NUMBERS = 2**19
-"""Numbers per array in one block (4 MiB of float64): small enough for the cache, large enough for the products."""
+"""Numbers per array in one block (4 MiB of float64): small beside the data, large beside the cost of starting one."""
 
 
 class Chunk(NamedTuple):
@@ -70,19 +71,28 @@ def accumulate(chunk: Chunk, before: LinearStatistics) -> LinearStatistics:
     """Statistics of ``before`` and the chunk together; a number that is not finite is refused, by name and row."""
     num_rows, num_features = chunk.features.shape
     rows = max(BLOCK_NUMBERS // num_features, 1024)
-    total = before
-    for start in range(0, num_rows, rows):
-        block = chunk.block(start, start + rows)
+
+    def one_range(first: int, last: int) -> LinearStatistics:
+        sums = [np.zeros_like(leaf) for leaf in jax.tree.leaves(before)]
         with np.errstate(all="ignore"):  # what overflows or is not finite is found below, and named
-            total = total + linear_statistics(*block)
-        if not all(bool(np.isfinite(leaf).all()) for leaf in jax.tree.leaves(total)):
-            raise ValueError(_what_is_not_finite(block, start))
+            for start in range(first, last, rows):
+                block = linear_statistics(*chunk.block(start, min(start + rows, last)))
+                for total, part in zip(sums, jax.tree.leaves(block), strict=True):
+                    np.add(total, part, out=total)
+        return jax.tree.unflatten(jax.tree.structure(before), sums)
+
+    total = before
+    for part in split_among_cores(one_range, num_rows, enough=2 * rows):
+        total = total + part
+    if not all(bool(np.isfinite(leaf).all()) for leaf in jax.tree.leaves(total)):
+        raise ValueError(_what_is_not_finite(chunk, rows))
     return total
 
 
-def _what_is_not_finite(block: Chunk, first_row: int) -> str:
-    """Products with a nan or an infinity are not finite, so the block is searched only when they are not."""
-    for name, array in block._asdict().items():
-        if array is not None and (found := checks.culprit(name, array, first_row)) is not None:
-            return f"{found}; drop or repair such transitions (the successor of a terminal one may be all zeros)"
+def _what_is_not_finite(chunk: Chunk, rows: int) -> str:
+    """Products with a nan or an infinity are not finite, so the data are searched only when the sums are not."""
+    for start in range(0, len(chunk.features), rows):
+        for name, array in chunk.block(start, start + rows)._asdict().items():
+            if array is not None and (found := checks.culprit(name, array, start)) is not None:
+                return f"{found}; drop or repair such transitions (the successor of a terminal one may be all zeros)"
     return "the sums of products of features and rewards overflow float64; scale the features or rewards down"

@@ -66,12 +66,13 @@ def linear_statistics(
     xp = features.__array_namespace__()
     count = xp.asarray(features.shape[0], dtype=features.dtype)
     weighted = features if weights is None else weights[:, None] * features
+    gram = weighted.T @ features
     if discounts.ndim == 0:
         cross = discounts * (weighted.T @ next_features)
     else:
         cross = (discounts[:, None] * weighted).T @ next_features
     return LinearStatistics(
-        gram=weighted.T @ features,
+        gram=gram,
         cross=cross,
         moment=weighted.T @ rewards,
         count=count,
