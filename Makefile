@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP_FLAGS := --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check format test-slow test-peers bench clean
+.PHONY: demo test check format test-slow test-peers bench results clean
 
 demo: .venv/.demo
 	$(BIN)/bbo demo --out demo-report --overwrite
@@ -32,6 +32,14 @@ test-peers: .venv-peers/.ready
 
 bench: .venv-peers/.ready
 	.venv-peers/bin/python benchmarks/linear.py --out results/benchmarks
+
+# Everything under results/ that takes minutes on a CPU, and the numbers of README and docs with it.
+results: .venv/.dev bench
+	$(BIN)/bbo demo --out results/demo --overwrite
+	mkdir -p results/widths
+	$(BIN)/python examples/widths.py > results/widths/widths.txt
+	$(BIN)/python -m bayesbellman.runs.provenance python examples/widths.py > results/widths/provenance.json
+	$(BIN)/python docs/refresh.py
 
 # A virtual environment, made with whatever makes one here.
 .venv/bin/python .venv-peers/bin/python:

@@ -5,7 +5,7 @@ import math
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, get_args
+from typing import Any
 
 import jax
 import numpy as np
@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Key, UInt32
 
 from bayesbellman.core.errors import NotFittedError, RankDeficientWarning
 from bayesbellman.doors import checks
-from bayesbellman.doors.linear_fit import Fit, Width, precision_of
+from bayesbellman.doors.linear_fit import WIDTHS, Fit, precision_of
 from bayesbellman.doors.transitions import accumulate, check_chunk
 from bayesbellman.evaluation.linear_system import empty_statistics
 from bayesbellman.posterior.conjugate import ConjugatePosterior
@@ -130,7 +130,7 @@ class LinearBBO:
 
     # ------------------------------------------------------------------------------------------------ answering
 
-    def predict(self, features: Any, return_std: bool | Width = False) -> Any:
+    def predict(self, features: Any, return_std: bool | str = False) -> Any:
         """Values ``v^T omega*`` at the rows of ``features``; with ``return_std``, a pair of values and deviations.
 
         ``True`` or ``"epistemic"``: of the Bellman operator at that point, ``sqrt(v^T Sigma_N v)``. ``"predictive"``:
@@ -150,8 +150,8 @@ class LinearBBO:
         if return_std is False:
             return values
         width = "epistemic" if return_std is True else return_std
-        if width not in get_args(Width):
-            raise ValueError(f"return_std is {return_std!r}; accepted are False, True and {get_args(Width)}")
+        if width not in WIDTHS:
+            raise ValueError(f"return_std is {return_std!r}; accepted are False, True and {WIDTHS}")
         return values, np.sqrt(fit.variance(array, width))
 
     def sample(self, key: Key[Array, ""] | UInt32[Array, " 2"] | int, n: int = 1) -> Float[np.ndarray, "samples n"]:

@@ -3,7 +3,6 @@
 import math
 import warnings
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -27,7 +26,7 @@ from bayesbellman.evaluation.linear_system import (
 )
 from bayesbellman.posterior.conjugate import ConjugatePosterior, GaussianState
 
-Width = Literal["epistemic", "predictive", "value"]
+WIDTHS = ("epistemic", "predictive", "value")
 
 
 class Fit:
@@ -74,8 +73,11 @@ class Fit:
         """Of ``omega -> phi_omega``."""
         return spectral_radius(operator_jacobian(self.model, self.statistics, self.covariance))
 
-    def variance(self, features: Float[np.ndarray, "N n"], width: Width) -> Float[np.ndarray, " N"]:
-        """Variance at each row; infinite where nothing is known (see `LinearBBO.predict`)."""
+    def variance(self, features: Float[np.ndarray, "N n"], width: str) -> Float[np.ndarray, " N"]:
+        """Variance at each row; infinite where nothing is known (see `LinearBBO.predict`).
+
+        ``width`` is one of `WIDTHS`.
+        """
         if width == "value":
             spread = np.sum((features @ self.value_covariance) * features, axis=1)
             return np.where(_reaches(features, self.solution.null), np.inf, np.maximum(spread, 0.0))

@@ -1,5 +1,6 @@
 """Where a result comes from: command, versions, machine. Written beside every result."""
 
+import json
 import os
 import platform
 import shlex
@@ -39,3 +40,8 @@ def commit() -> str | None:
         return git("rev-parse", "--short=12", "HEAD") + ("+changes" if changed else "")
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+if __name__ == "__main__":
+    # python -m bayesbellman.runs.provenance COMMAND...: what to keep beside the output of that command
+    print(json.dumps(provenance(sys.argv[1:]), indent=2))

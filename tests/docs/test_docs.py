@@ -1,0 +1,108 @@
+"""The documentation holds: its code runs, its links lead somewhere, its map names things that exist."""
+
+import importlib
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bayesbellman as bb
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+STATUSES = {"done", "part", "planned", "theory"}
+page = pytest.mark.parametrize("path", PAGES, ids=[p.name for p in PAGES])
+
+
+@page
+def test_python_on_the_page_runs(path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    namespace: dict = {}
+    for block in blocks:
+        exec(compile(block, f"{path.name}", "exec"), namespace)
+
+
+@page
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+        if not target.startswith(("http:", "https:")):
+            assert (path.parent / target).exists(), target
+
+
+def test_every_public_name_is_documented() -> None:
+    text = "\n".join(path.read_text(encoding="utf-8") for path in PAGES)
+    for name in set(bb.__all__) - {"__version__"}:
+        assert f"`{name}" in text or f"bb.{name}" in text, name
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=[e.stem for e in EXAMPLES])
+def test_example_runs(example: Path) -> None:
+    done = subprocess.run([sys.executable, "-W", "error", example], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def map_rows() -> list[list[str]]:
+    lines = (ROOT / "docs" / "paper_map.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines if line.startswith("|")]
+    return [row for row in rows if row[0] != "item" and not set(row[0]) <= set("-: ")]
+
+
+def test_paper_map_has_six_columns_and_known_statuses() -> None:
+    rows = map_rows()
+    assert len(rows) > 60
+    for row in rows:
+        assert len(row) == 6, row
+        assert row[4] in STATUSES, row
+
+
+def test_paper_map_names_code_that_exists() -> None:
+    for row in map_rows():
+        for name in re.findall(r"`([^`]+)`", row[2]):
+            parts = name.split(".")
+            for cut in range(len(parts), 0, -1):
+                try:
+                    found = importlib.import_module(".".join(parts[:cut]))
+                except ModuleNotFoundError:
+                    continue
+                break
+            for part in parts[cut:]:
+                # A dataclass field without a default is an annotation, not an attribute.
+                found = getattr(found, part, None) or found.__annotations__[part]
+
+
+def test_paper_map_names_tests_that_exist() -> None:
+    for row in map_rows():
+        for name in re.findall(r"`([^`]+)`", row[3]):
+            file, _, test = name.partition("::")
+            assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8"), name
+
+
+def test_what_is_called_done_has_code_and_a_test() -> None:
+    for row in map_rows():
+        if row[4] == "done":
+            assert "`" in row[2], row
+            assert "`" in row[3], row
+
+
+def test_no_file_names_a_registry() -> None:
+    """Versions are pinned by plain ``name==version`` lines."""
+    for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
+        assert re.fullmatch(r"[A-Za-z0-9_.-]+==[A-Za-z0-9_.!+-]+", line), line
+
+
+@pytest.mark.parametrize("name", ["speed", "widths"])
+def test_numbers_on_the_pages_are_those_of_the_results(name: str) -> None:
+    """No number is typed: `docs/refresh.py` puts them in, and would change nothing now."""
+    spec = importlib.util.spec_from_file_location("refresh", ROOT / "docs" / "refresh.py")
+    assert spec is not None
+    assert spec.loader is not None
+    refresh = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(refresh)
+    assert set(refresh.BLOCKS) == {"speed", "widths"}
+    path, text = refresh.refreshed(name)
+    assert path.read_text(encoding="utf-8") == text
