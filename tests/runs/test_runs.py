@@ -115,8 +115,8 @@ def test_tables(tmp_path: Path) -> None:
     header, rows = ("name", "x"), [("a", 0.1 + 0.2), ("bc", 12345.678)]
     tables.write_csv(tmp_path / "t.csv", header, rows)
     assert (tmp_path / "t.csv").read_text() == "name,x\na,0.30000000000000004\nbc,12345.678\n"
-    assert tables.aligned(header, rows) == "name          x\n   a        0.3\n  bc  1.235e+04"
-    assert tables.markdown(header, rows) == "| name | x |\n|---|---|\n| a | 0.3 |\n| bc | 1.235e+04 |"
+    assert tables.aligned(header, rows) == "name       x\n   a     0.3\n  bc  12,346"
+    assert tables.markdown(header, rows) == "| name | x |\n|---|---|\n| a | 0.3 |\n| bc | 12,346 |"
 
 
 def test_provenance_can_be_written_down() -> None:

@@ -3,9 +3,8 @@
 ``b = v^T phi + noise``, ``noise ~ N(0, sigma^2 / w)``, ``phi ~ N(phi_0, Sigma_0)``. The posterior is kept as
 precision and information, in which data simply add up and the uninformative prior is the zero matrix:
 
-    Sigma_N^-1            = Sigma_0^-1       + sum_i w_i v_i v_i^T / sigma^2      (paper, eq.
-    `linear_covariance_matrix`) Sigma_N^-1 phi_omega  = Sigma_0^-1 phi_0 + sum_i w_i v_i b_i   / sigma^2      (paper,
-    eq. `linear_mean_vector`)
+    Sigma_N^-1           = Sigma_0^-1       + sum_i w_i v_i v_i^T / sigma^2   (paper, eq. `linear_covariance_matrix`)
+    Sigma_N^-1 phi_omega = Sigma_0^-1 phi_0 + sum_i w_i v_i b_i   / sigma^2   (paper, eq. `linear_mean_vector`)
 """
 
 import equinox as eqx

@@ -31,4 +31,6 @@ def markdown(header: Sequence[str], rows: Sequence[Row]) -> str:
 
 
 def _short(cell: object) -> str:
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    if not isinstance(cell, float):
+        return str(cell)
+    return f"{cell:,.0f}" if 1e4 <= abs(cell) < 1e9 else f"{cell:.4g}"
