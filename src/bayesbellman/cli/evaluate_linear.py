@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import tyro
 
 if TYPE_CHECKING:
@@ -138,6 +137,8 @@ def _with_progress(transitions: "ParquetTransitions") -> Iterator[tuple]:
 
 def _coefficients(model: "LinearBBO", names: list[str]) -> tuple[tuple[str, ...], list[tuple]]:
     """A coefficient is the value at a unit vector, so its deviations are those of `predict` there."""
+    import numpy as np
+
     units = np.eye(model.n_features_in_)
     omega, operator = model.predict(units, return_std=True)
     _, value = model.predict(units, return_std="value")
@@ -146,6 +147,9 @@ def _coefficients(model: "LinearBBO", names: list[str]) -> tuple[tuple[str, ...]
 
 
 def _values(model: "LinearBBO", query: "ParquetFeatures") -> Iterator[tuple]:
+    """One row per query: its number, the value, and the three deviations."""
+    import numpy as np
+
     row = 0
     for features in query.batches():
         values, operator = model.predict(features, return_std=True)
