@@ -30,7 +30,7 @@ columns = {f"phi_{i}": one_hot[states, i] for i in range(NUM_STATES)}
 columns |= {f"next_phi_{i}": one_hot[successors, i] for i in range(NUM_STATES)}
 pq.write_table(pa.table({**columns, "reward": rewards, "weight": weights}), path, row_group_size=4096)
 
-# The same as: bbo evaluate-linear log.parquet --weight weight --gamma 0.9 --prior-variance 100 --out results
+# The same as: bbo evaluate-linear log.parquet --weight weight --gamma 0.9 --prior-variance 100 --noise-variance 0.2
 log = ParquetTransitions(
     [path], Columns(("phi_*",), ("next_phi_*",), "reward", GAMMA, weight="weight"), batch_rows=4096
 )

@@ -88,14 +88,40 @@ def test_a_column_of_discounts(tmp_path: Path) -> None:
             r"--features: .* has no column 'psi_\*'; its columns are 'phi_0', 'phi_1'",
         ),
         (COLUMNS._replace(reward="r"), "--reward: .* has no column 'r'"),
+        (COLUMNS._replace(reward="rew*"), r"--reward: .* has no column 'rew\*'"),
         (COLUMNS._replace(weight="rho"), "--weight: .* has no column 'rho'"),
-        (COLUMNS._replace(next_features=("next_phi_0",)), r"matches 2 column\(s\) .* but --next-features 1 .* pair up"),
-        (COLUMNS._replace(features=("*phi_*",)), "both match 'next_phi_0', 'next_phi_1'"),
+        (COLUMNS._replace(next_features=("next_phi_0",)), "do not pair up .*'0', '1' stands for"),
+        (COLUMNS._replace(features=("phi_0", "phi_1")), r"--features has 2 name\(s\) .* but --next-features 1"),
+        (COLUMNS._replace(features=("*phi_*",)), "has no column"),
+        (COLUMNS._replace(next_features=("phi_*",)), "both match 'phi_0', 'phi_1'"),
     ],
 )
 def test_columns_that_are_not_there(tmp_path: Path, columns: Columns, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         ParquetTransitions([write(tmp_path / "d.parquet", arrays())], columns)
+
+
+def test_columns_are_paired_by_name_wherever_they_stand(tmp_path: Path) -> None:
+    """Next features in the opposite order, a second file in yet another: the same answer."""
+    a = arrays()
+    expected = fit([write(tmp_path / "plain.parquet", a)])
+    names = ["next_phi_1", "reward", "phi_0", "next_phi_0", "phi_1"]
+    turned = write(tmp_path / "turned.parquet", {name: a[name] for name in names})
+    np.testing.assert_allclose(np.sort(fit([turned]).omega_), np.sort(expected.omega_), rtol=1e-12)
+    assert ParquetTransitions([turned], COLUMNS).feature_names == ["phi_0", "phi_1"]
+    halves = [
+        write(tmp_path / "h0.parquet", {name: column[:50] for name, column in a.items()}),
+        write(tmp_path / "h1.parquet", {name: a[name][50:] for name in names}),
+    ]
+    np.testing.assert_allclose(fit(halves).omega_, expected.omega_, rtol=1e-12)
+
+
+def test_names_in_place_of_patterns(tmp_path: Path) -> None:
+    """In the order given; an exact name wins over what could be a pattern or an index."""
+    a = arrays()
+    path = write(tmp_path / "d.parquet", {"v[0]": a["phi_0"], "v*": a["phi_1"], **a})
+    columns = COLUMNS._replace(features=("v[0]", "v*"), next_features=("next_phi_0", "next_phi_1"))
+    np.testing.assert_allclose(fit([path], columns).omega_, fit([path]).omega_, rtol=1e-12)
 
 
 def test_columns_that_are_no_numbers(tmp_path: Path) -> None:
@@ -105,15 +131,23 @@ def test_columns_that_are_no_numbers(tmp_path: Path) -> None:
 
 
 def test_files_that_differ(tmp_path: Path) -> None:
-    first = write(tmp_path / "a.parquet", arrays())
-    second = write(tmp_path / "b.parquet", {**arrays(), "phi_2": np.zeros(100), "next_phi_2": np.zeros(100)})
-    with pytest.raises(ValueError, match=r"b.parquet has other features than"):
+    first = write(tmp_path / "a.parquet", {**arrays(), "phi_2": np.zeros(100), "next_phi_2": np.zeros(100)})
+    second = write(tmp_path / "b.parquet", arrays())
+    with pytest.raises(ValueError, match=r"--features: .*b\.parquet has no column 'phi_2'"):
         ParquetTransitions([first, second], COLUMNS)
+
+
+@pytest.mark.parametrize("bad", [np.nan, 2.0])
+def test_a_flag_that_is_none(tmp_path: Path, bad: float) -> None:
+    a = {**arrays(), "terminated": np.where(np.arange(100) == 70, bad, 0.0)}
+    path = write(tmp_path / "d.parquet", a)
+    with pytest.raises(ValueError, match=r"'terminated' \(rows 64 to 79 of .* other than true, false, 1 and 0"):
+        fit([path], COLUMNS._replace(terminated="terminated"))
 
 
 def test_empty_values_are_named(tmp_path: Path) -> None:
     path = write(tmp_path / "d.parquet", {**arrays(), "reward": pa.array([1.0] * 50 + [None] + [1.0] * 49)})
-    with pytest.raises(ValueError, match=r"column 'reward' .* rows from 48\) has 1 empty value"):
+    with pytest.raises(ValueError, match=r"column 'reward' \(rows 48 to 63 of .*\) has 1 empty value"):
         fit([path])
 
 
@@ -150,11 +184,24 @@ def test_files_that_are_no_parquet(tmp_path: Path) -> None:
 
 def test_no_rows_is_the_prior(tmp_path: Path) -> None:
     path = write(tmp_path / "d.parquet", {name: column[:0] for name, column in arrays().items()})
-    with pytest.raises(ValueError, match="chunks is empty"):
-        fit([path])
+    model = fit([path])
+    np.testing.assert_array_equal(model.omega_, np.zeros(2))
+    np.testing.assert_allclose(model.posterior_covariance_, 10 * np.eye(2), rtol=1e-12)
 
 
-def test_queries(tmp_path: Path) -> None:
-    path = write(tmp_path / "q.parquet", arrays(10))
-    batches = list(ParquetFeatures(path, ("phi_*",), 4).batches())
+def test_an_empty_list_in_the_first_row_is_named(tmp_path: Path) -> None:
+    lists = pa.array([None] + [[1.0, 2.0]] * 99)
+    path = write(tmp_path / "d.parquet", {"obs": lists, "next_obs": lists, "reward": np.zeros(100)})
+    with pytest.raises(ValueError, match=r"column 'obs' \(row 0 of .* has 1 empty value"):
+        ParquetTransitions([path], Columns(("obs",), ("next_obs",), "reward", 0.9))
+
+
+def test_queries_are_read_by_the_names_of_the_data(tmp_path: Path) -> None:
+    """Whatever the order of the columns; a missing one is refused at once."""
+    a = arrays(10)
+    path = write(tmp_path / "q.parquet", {"phi_1": a["phi_1"], "more": a["reward"], "phi_0": a["phi_0"]})
+    batches = list(ParquetFeatures(path, ["phi_0", "phi_1"], 4).batches())
     assert [len(batch) for batch in batches] == [4, 4, 2]
+    np.testing.assert_array_equal(np.concatenate(batches), np.column_stack([a["phi_0"], a["phi_1"]]))
+    with pytest.raises(ValueError, match=r"--query: .*q\.parquet has no column 'phi_2'"):
+        ParquetFeatures(path, ["phi_0", "phi_2"], 4)

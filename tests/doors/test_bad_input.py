@@ -1,7 +1,10 @@
 """Bad input gets a clear error at the door, naming the argument, what was given and what is accepted."""
 
 import math
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -28,7 +31,7 @@ def test_weights_that_are_no_ratios(bad: float) -> None:
         fit_with(weights=weights)
 
 
-@pytest.mark.parametrize("scale", [0.0, 1e-320])
+@pytest.mark.parametrize("scale", [0.0, 1e-320, 1e-170])
 def test_weights_that_vanish(scale: float) -> None:
     with pytest.raises(ValueError, match=r"weights sum to .* over 40 transitions, so no transition counts"):
         fit_with(weights=np.full(40, scale))
@@ -92,7 +95,38 @@ def test_degenerate_features_without_a_prior_warn_and_give_the_least_norm(kind: 
     system = (w * v).T @ (v - d["discounts"][:, None] * d["next_features"])
     reference = np.linalg.pinv(system, rcond=1e-12) @ ((w * v).T @ d["rewards"])
     np.testing.assert_allclose(model.omega_, reference, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(v @ model.posterior_mean_, v @ model.omega_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(model.posterior_mean_, model.omega_, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("num_rows", [20, 1_000, 100_000])
+def test_rank_deficiency_is_seen_whatever_the_rounding(num_rows: int) -> None:
+    """Exactly collinear features in odd units, 20 data sets a size: rank, condition and every width say the same.
+
+    Rounding in the sums leaves a singular value that is not zero; with more rows, a larger one.
+    """
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        mix = rng.normal(size=(3, 4)) * 10.0 ** rng.uniform(-3, 3, size=4)
+        v, v_next = rng.normal(size=(num_rows, 3)) @ mix, 0.5 * rng.normal(size=(num_rows, 3)) @ mix
+        with pytest.warns(bb.RankDeficientWarning, match="determine 3 of 4 directions"):
+            model = bb.LinearBBO(prior_variance=math.inf).fit(v, rng.normal(size=num_rows), v_next, 0.9)
+        assert (model.rank_, model.condition_number_) == (3, math.inf)
+        open_direction = np.linalg.svd(mix)[2][-1:]
+        for width in ("epistemic", "predictive", "value"):
+            assert model.predict(open_direction, return_std=width)[1][0] == math.inf
+            known = model.predict(v[:1], return_std=width)[1][0]
+            assert 0 < known < math.inf
+
+
+def test_a_weak_prior_still_makes_the_posterior_proper() -> None:
+    """A prior a million times wider than the values, against 100,000 collinear rows."""
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(100_000, 1))
+    v = np.hstack([base, base])
+    model = bb.LinearBBO(prior_variance=1e6).fit(v, base[:, 0], 0.5 * v, 0.9)
+    assert model.rank_ == 2
+    std = model.predict([[1.0, -1.0]], return_std=True)[1][0]
+    np.testing.assert_allclose(std, math.sqrt(2e6), rtol=1e-3)  # what the data never showed is as wide as the prior
 
 
 def test_what_is_not_known_has_infinite_deviation() -> None:
@@ -151,7 +185,7 @@ def test_discounts_out_of_range(bad: float) -> None:
 
 
 def test_undiscounted_needs_to_be_said() -> None:
-    with pytest.raises(ValueError, match=r"discounts contains 1, .* proper_policy=True"):
+    with pytest.raises(ValueError, match=r"discounts contains 1, .* LinearBBO\(proper_policy=True\)"):
         fit_with(discounts=1.0)
 
 
@@ -164,10 +198,25 @@ def test_undiscounted_episodes_that_end() -> None:
     assert model.spectral_radius_ < 1
 
 
-def test_undiscounted_episodes_that_grow_are_refused() -> None:
-    """Off-policy weights can make the operator an expansion; with discounts of 1 that is refused, and said why."""
-    with pytest.raises(ValueError, match="spectral radius 2, not below 1"):
-        bb.LinearBBO(prior_variance=1e9, proper_policy=True).fit([[1.0]], [0.0], [[2.0]], 1.0)
+@pytest.mark.parametrize(("v_next", "radius"), [(1.0, "1"), (2.0, "2")])
+@pytest.mark.parametrize("prior_variance", [10.0, math.inf])
+def test_undiscounted_episodes_that_never_end_are_refused(v_next: float, radius: str, prior_variance: float) -> None:
+    """A loop, or an expansion: the prior must not paper over it, and the reason is given. Online, when it is asked."""
+    data = (np.ones((9, 1)), np.ones(9), np.full((9, 1), v_next), 1.0)
+    words = f"episodes end, but on these data the operator has spectral radius {radius}, not below 1"
+    with pytest.raises(ValueError, match=words):
+        bb.LinearBBO(prior_variance, proper_policy=True).fit(*data)
+    online = bb.LinearBBO(prior_variance, proper_policy=True).partial_fit(*data)
+    with pytest.raises(ValueError, match=words):
+        online.predict([[1.0]])
+
+
+def test_an_expansion_with_discounts_below_one_is_no_fault() -> None:
+    """Off-policy the operator may expand; the fixed point exists all the same. The flag changes nothing there."""
+    for proper_policy in (False, True):
+        model = bb.LinearBBO(1e9, proper_policy=proper_policy).fit([[1.0]], [1.0], [[2.0]], 0.9)
+        assert model.spectral_radius_ > 1
+        np.testing.assert_allclose(model.omega_, [1 / (1 - 1.8)], rtol=1e-6)
 
 
 # ------------------------------------------------------------------------------------------------------------ priors
@@ -181,7 +230,9 @@ def test_variances_must_be_positive(name: str, bad: float) -> None:
 
 
 def test_noise_must_be_finite_and_numbers_numbers() -> None:
-    with pytest.raises(ValueError, match="noise_variance is inf; accepted is a positive finite number"):
+    with pytest.raises(
+        ValueError, match=r"noise_variance is inf; accepted is a positive number \(1e-100 to 1e\+100\)$"
+    ):
         bb.LinearBBO(noise_variance=math.inf)
     with pytest.raises(TypeError, match=r"prior_variance is 'wide' \(str\); accepted is a number"):
         bb.LinearBBO(prior_variance="wide")  # pyright: ignore[reportArgumentType]
@@ -349,7 +400,7 @@ def test_numbers_that_are_not_finite_are_named_with_their_place(name: str, bad: 
 
 
 def test_overflow_is_not_blamed_on_the_data() -> None:
-    with pytest.raises(ValueError, match="overflow float64; scale the features or rewards down"):
+    with pytest.raises(ValueError, match="features, rewards and weights overflow float64; scale them down"):
         fit_with(features=np.full((40, 3), 1e200))
 
 
@@ -392,6 +443,76 @@ def test_streams_that_are_none() -> None:
 
 
 def test_too_many_features_are_refused_before_any_work() -> None:
-    v = np.zeros((1, 3_000_000))
-    with pytest.raises(MemoryError, match=r"needs about [\d,]+ GiB for its 3000000 x 3000000 matrices .* Reduce the"):
+    v = np.zeros((1, 100_000))  # 745 GiB of matrices
+    with pytest.raises(MemoryError, match=r"needs about 745 GiB for its 100000 x 100000 matrices .* Reduce the"):
         bb.LinearBBO().fit(v, [0.0], v, 0.9)
+
+
+# -------------------------------------------------------------------------------------------------- odd arguments
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "words"),
+    [
+        ({"features": [[1.0], [1.0, 2.0]]}, ValueError, "features is no array: its rows have different lengths"),
+        ({"rewards": None}, TypeError, "rewards has dtype object"),
+    ],
+)
+def test_arguments_that_are_no_arrays(change: dict, kind: type[Exception], words: str) -> None:
+    with pytest.raises(kind, match=words):
+        fit_with(**change)
+
+
+def test_chunks_that_are_no_chunks() -> None:
+    with pytest.raises(TypeError, match="chunks is int; accepted is an iterable of tuples"):
+        bb.LinearBBO().fit_stream(5)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match="a chunk is dict; accepted is a tuple"):
+        bb.LinearBBO().fit_stream([data()])  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("bad", ["10", True, None, [1.0, 2.0]])
+def test_numbers_that_are_none(bad: object) -> None:
+    with pytest.raises(TypeError, match=r"prior_variance is .* accepted is a number"):
+        bb.LinearBBO(prior_variance=bad)  # pyright: ignore[reportArgumentType]
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    model = bb.LinearBBO(prior_variance=np.float32(10), noise_variance=np.int64(1)).fit(**data())
+    np.testing.assert_array_equal(model.sample(np.int64(3), np.int64(2)), model.sample(3, 2))
+    np.testing.assert_array_equal(model.predict(np.eye(3), return_std=np.True_)[1], model.predict(np.eye(3), True)[1])
+
+
+@pytest.mark.parametrize(("key", "n"), [(2**70, 1), (-1, 1), (0, 2.0), (0, -1)])
+def test_samples_that_cannot_be_drawn(key: int, n: int) -> None:
+    with pytest.raises(ValueError, match=r"(key|n) is .*; accepted"):
+        bb.LinearBBO().fit(**data()).sample(key, n)
+
+
+def test_extreme_variances() -> None:
+    """Within the accepted range nothing overflows; beyond it they are refused."""
+    for noise in (1e-99, 1e99):
+        std = bb.LinearBBO(noise_variance=noise).fit(**data()).predict(np.eye(3), return_std="value")[1]
+        assert np.isfinite(std).all()
+    for bad in (1e-101, 1e101):
+        with pytest.raises(ValueError, match="noise_variance is"):
+            bb.LinearBBO(noise_variance=bad)
+
+
+WARNS = """
+import math, warnings, numpy as np, bayesbellman as bb
+flat, v, r = np.zeros((9, 1)), np.ones((9, 2)), np.ones(9)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    bb.LinearBBO(math.inf).fit(flat, r, flat, 0.5)
+    bb.LinearBBO(math.inf).fit_stream([(flat, r, flat, 0.5)])
+    bb.LinearBBO(prior_covariance=np.ones((2, 2))).fit(v, r, v, 0.5)
+    bb.LinearBBO(prior_covariance=np.ones((2, 2))).partial_fit(v, r, v, 0.5)
+print(*(f"{w.filename}:{w.lineno}" for w in caught))
+"""
+
+
+def test_warnings_point_at_the_callers_line(tmp_path: Path) -> None:
+    """In a process of its own, without the shape checks of these tests between the caller and us."""
+    (script := tmp_path / "script.py").write_text(WARNS)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == [f"{script}:{line}" for line in (6, 7, 8, 9)], done.stderr

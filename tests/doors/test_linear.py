@@ -1,7 +1,9 @@
 """`LinearBBO` as its users meet it: scikit-learn's verbs, any chunking, three widths."""
 
+import copy
 import inspect
 import math
+import pickle
 from itertools import pairwise
 
 import jax
@@ -198,9 +200,8 @@ def test_parameters_come_back_as_they_were_given() -> None:
     params = model.get_params()
     assert list(params) == list(inspect.signature(bb.LinearBBO).parameters)
     assert params["prior_covariance"] is covariance  # what sklearn.base.clone checks
-    copy = type(model)(**params)
-    assert copy.get_params() is not params
-    assert all(copy.get_params()[name] is value for name, value in params.items())
+    twin = type(model)(**params)
+    assert all(twin.get_params()[name] is value for name, value in params.items())
 
 
 def test_set_params_takes_effect_at_the_next_fit() -> None:
@@ -210,6 +211,16 @@ def test_set_params_takes_effect_at_the_next_fit() -> None:
     assert model.set_params(prior_variance=0.01) is model
     np.testing.assert_array_equal(model.omega_, before)
     np.testing.assert_allclose(model.fit(**d).omega_, bb.LinearBBO(prior_variance=0.01).fit(**d).omega_)
+    with pytest.raises(ValueError, match="discounts contains 1"):
+        model.set_params(proper_policy=True).partial_fit(np.eye(3), np.zeros(3), np.eye(3), 1.0)
+
+
+def test_a_fitted_estimator_can_be_copied() -> None:
+    d = data()
+    model = bb.LinearBBO().fit(**d)
+    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(twin.partial_fit(**d).omega_, bb.LinearBBO().fit(**d).partial_fit(**d).omega_)
+    assert model.n_samples_seen_ == 40
 
 
 def test_set_params_changes_all_or_nothing() -> None:
@@ -223,7 +234,7 @@ def test_set_params_changes_all_or_nothing() -> None:
 
 def test_repr_shows_what_was_changed() -> None:
     assert repr(bb.LinearBBO()) == "LinearBBO()"
-    assert repr(bb.LinearBBO(noise_variance=0.5)) == "LinearBBO(noise_variance=0.5)"
+    assert repr(bb.LinearBBO(prior_variance=10.0, noise_variance=0.5)) == "LinearBBO(noise_variance=0.5)"
 
 
 def test_asking_before_data_is_an_error_of_both_kinds() -> None:

@@ -8,10 +8,16 @@ Every checkpoint of both tasks passes that test.
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
+from tests.conftest import GOLDEN
 
 import bayesbellman as bb
 from bayesbellman.core.types import Transition
-from bayesbellman.evaluation.linear_bbo import BlockLinearBBO, RecursiveLinearBBO
+from bayesbellman.evaluation.linear_bbo import (
+    BlockLinearBBO,
+    RecursiveLinearBBO,
+    UninformativeRecursiveLinearBBO,
+)
 from bayesbellman.posterior.conjugate import ConjugatePosterior
 
 KEY = jax.random.key(0)
@@ -91,15 +97,28 @@ def test_the_door_by_fit_stream_and_partial_fit(golden: dict) -> None:
             assert relative_error(model.posterior_mean_, recursive) < TOLERANCE
 
 
-def test_uninformative_prior_is_the_reference_lstd_on_policy() -> None:
-    """On-policy the reference's LSTD is the same estimator; off-policy it weights other terms."""
-    from tests.conftest import GOLDEN
-
+@pytest.fixture
+def boyan() -> dict[str, np.ndarray]:
     with np.load(GOLDEN / "boyan.npz", allow_pickle=False) as file:
-        golden = dict(file)
-    for count, lstd in zip(golden["checkpoints"].tolist(), golden["omega_lstd"], strict=True):
+        return dict(file)
+
+
+def test_uninformative_prior_is_the_reference_lstd_on_policy(boyan: dict) -> None:
+    """On-policy the reference's LSTD is the same estimator; off-policy it weights other terms."""
+    for count, lstd in zip(boyan["checkpoints"].tolist(), boyan["omega_lstd"], strict=True):
         if count < 10:  # fewer independent transitions than features
             continue
-        model = bb.LinearBBO(prior_variance=float("inf")).fit(*arguments(golden, slice(count)))
+        model = bb.LinearBBO(prior_variance=float("inf")).fit(*arguments(boyan, slice(count)))
         assert well_conditioned(model.condition_number_, 4)
         assert relative_error(model.omega_, lstd) < TOLERANCE
+
+
+def test_uninformative_recursion_is_the_reference_lstd(boyan: dict, x64: None) -> None:
+    estimator = UninformativeRecursiveLinearBBO(4)
+
+    def step(state, transition):
+        return estimator.update(KEY, state, transition)
+
+    state, _ = jax.jit(lambda t: jax.lax.scan(step, estimator.init(KEY), t))(transitions_of(boyan))
+    assert not bool(state.pending.any())
+    assert relative_error(state.omega, boyan["omega_lstd"][-1]) < TOLERANCE

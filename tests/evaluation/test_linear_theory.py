@@ -97,17 +97,48 @@ def test_recursion_blocks_and_direct_solve_agree(model: ConjugatePosterior, tran
     assert float(blocked.count) == N
 
 
-def test_uninformative_recursion_is_lstd(transitions: Transition) -> None:
-    """From n transitions on, at every transition, and for any kappa, it is LSTD's solution."""
-    v, v_next = np.asarray(transitions.observation), np.asarray(transitions.next_observation)
-    w, g, r = (np.asarray(x) for x in (transitions.weight, transitions.discount, transitions.reward))
-    for kappa in (0.1, 1.0, 10.0):
-        estimator = UninformativeRecursiveLinearBBO(FEATURES, kappa)
-        for count in (FEATURES + 1, 20, N):
-            state = learn(estimator, jax.tree.map(lambda x, c=count: x[:c], transitions))
-            weighted = w[:count, None] * v[:count]
-            lstd = np.linalg.solve(weighted.T @ (v - g[:, None] * v_next)[:count], weighted.T @ r[:count])
-            np.testing.assert_allclose(state.omega, lstd, rtol=1e-8)
+def lstd_of(transitions: Transition, count: int) -> np.ndarray:
+    first = jax.tree.map(lambda x: np.asarray(x[:count]), transitions)
+    weighted = first.weight[:, None] * first.observation
+    system = weighted.T @ (first.observation - first.discount[:, None] * first.next_observation)
+    return np.linalg.solve(system, weighted.T @ first.reward)
+
+
+@pytest.mark.parametrize("kappa", [0.1, 1.0, 10.0])
+def test_uninformative_recursion_is_lstd(transitions: Transition, kappa: float) -> None:
+    """For any kappa: at every transition from the one on at which nothing of the start is left."""
+    estimator = UninformativeRecursiveLinearBBO(FEATURES, kappa)
+
+    def step(state, transition):
+        state, metrics = estimator.update(KEY, state, transition)
+        return state, (state.omega, metrics["pending"])
+
+    _, (omegas, pending) = jax.lax.scan(step, estimator.init(KEY), transitions)
+    assert pending[0] >= FEATURES - 1  # at most one direction an update
+    clean = np.flatnonzero(np.asarray(pending) == 0) + 1
+    assert clean[0] < 30
+    for count in clean.tolist():
+        np.testing.assert_allclose(omegas[count - 1], lstd_of(transitions, count), rtol=1e-7)
+
+
+def test_uninformative_recursion_waits_for_the_data(x64: None) -> None:
+    """One-hot features met in an order that the paper's rule (direction i after transition i) cannot take.
+
+    It would divide by zero at the first transition and never recover; here the directions wait until they were seen.
+    """
+    states = np.array([2, 2, 1, 2, 0, 1, 2, 0, 0, 1] * 3)
+    table = np.eye(3)
+    ring = Transition(
+        observation=jnp.asarray(table[states]),
+        action=None,
+        reward=jnp.asarray(states, dtype=float),
+        discount=jnp.full(30, 0.9),
+        next_observation=jnp.asarray(table[(states + 1) % 3]),
+        weight=jnp.ones(30),
+    )
+    state = learn(UninformativeRecursiveLinearBBO(3), ring)
+    assert not bool(state.pending.any())
+    np.testing.assert_allclose(state.omega, lstd_of(ring, 30), rtol=1e-9)
 
 
 def test_uninformative_prior_is_the_limit_of_wide_priors(transitions: Transition) -> None:

@@ -74,6 +74,12 @@ def test_before_data_it_is_the_prior(problem: dict) -> None:
     np.testing.assert_allclose(state.covariance, problem["prior_covariance"], rtol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["prior_variance", "noise_variance"])
+def test_variances_must_be_positive(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} is -1.0; accepted is a positive number"):
+        ConjugatePosterior.isotropic(2, **{name: -1.0})
+
+
 def test_a_weight_counts_repetitions(problem: dict) -> None:
     """An integer weight is that many copies of the sample."""
     posterior, samples = posterior_of(problem), samples_of(problem)

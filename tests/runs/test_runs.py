@@ -54,14 +54,19 @@ def test_progress_never_stops_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
         report(5, "")
 
 
-def test_a_jump_of_the_wall_clock_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    import time
+def test_the_wall_clock_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that is shown depends on a clock that can jump."""
 
-    monkeypatch.setattr(time, "time", lambda: -1e9)
+    def jumps() -> float:
+        raise AssertionError("the wall clock was asked")
+
+    monkeypatch.setattr(progress.time, "time", jumps)
+    monkeypatch.setattr(progress, "LINES_EVERY_SECONDS", 0.0)
     stream = io.StringIO()
     with progress.progress("Reading", 10, "rows", stream) as report:
+        report(5, "")
         report(10, "")
-    assert "-" not in stream.getvalue()
+    assert len(stream.getvalue().splitlines()) == 3
 
 
 def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -82,18 +87,66 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [p.name for p in out.parent.iterdir()] == [out.name]  # no scratch left
 
 
+def make(out: Path, name: str, overwrite: bool = False) -> None:
+    with folder.whole_folder(out, overwrite=overwrite) as fresh:
+        (fresh / name).write_text(name)
+
+
+def files(out: Path) -> list[str]:
+    return sorted(path.name for path in out.iterdir() if path.name != folder.OURS)
+
+
 def test_an_existing_folder_is_kept_unless_asked(tmp_path: Path) -> None:
     out = tmp_path / "results"
-    out.mkdir()
-    (out / "old.txt").write_text("old")
+    make(out, "old.txt")
     with pytest.raises(FileExistsError, match="already has files in it; name another folder or add --overwrite"):
-        folder.refuse_if_unusable(out, overwrite=False)
+        make(out, "new.txt")
     with pytest.raises(RuntimeError), folder.whole_folder(out, overwrite=True):
         raise RuntimeError
-    assert (out / "old.txt").read_text() == "old"  # a failed run replaces nothing
-    with folder.whole_folder(out, overwrite=True) as fresh:
-        (fresh / "new.txt").write_text("new")
-    assert [p.name for p in out.iterdir()] == ["new.txt"]
+    assert files(out) == ["old.txt"]  # a failed run replaces nothing
+    make(out, "new.txt", overwrite=True)
+    assert files(out) == ["new.txt"]
+
+
+def test_files_that_we_did_not_write_are_never_replaced(tmp_path: Path) -> None:
+    """A folder that was never ours, and one of ours to which somebody added."""
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "log.parquet").write_text("data")
+    make(tmp_path / "ours", "table.csv")
+    (tmp_path / "ours" / "notes.txt").write_text("notes")
+    for name, foreign in (("theirs", "log.parquet"), ("ours", "notes.txt")):
+        with pytest.raises(FileExistsError, match=f"has files that bbo did not write \\({foreign}\\)"):
+            make(tmp_path / name, "new.txt", overwrite=True)
+        assert foreign in files(tmp_path / name)
+
+
+def test_an_interrupted_swap_brings_the_old_folder_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "results"
+    make(out, "old.txt")
+    rename = Path.rename
+
+    def interrupted(path: Path, target: Path) -> Path:
+        if path.name == "new":
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        make(out, "new.txt", overwrite=True)
+    assert files(out) == ["old.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["results"]
+
+
+def test_a_link_is_followed_and_the_current_folder_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path / "real", "old.txt")
+    (tmp_path / "link").symlink_to("real")
+    make(tmp_path / "link", "new.txt", overwrite=True)
+    assert (tmp_path / "link").is_symlink()
+    assert files(tmp_path / "real") == ["new.txt"]
+    monkeypatch.chdir(tmp_path)
+    for here in (Path(), Path("..")):
+        with pytest.raises(FileExistsError, match="is the current folder or above it"):
+            folder.refuse_if_unusable(here, overwrite=True)
 
 
 def test_an_unusable_folder_is_refused_beforehand(tmp_path: Path) -> None:
@@ -116,6 +169,7 @@ def test_tables(tmp_path: Path) -> None:
     tables.write_csv(tmp_path / "t.csv", header, rows)
     assert (tmp_path / "t.csv").read_text() == "name,x\na,0.30000000000000004\nbc,12345.678\n"
     assert tables.aligned(header, rows) == "name       x\n   a     0.3\n  bc  12,346"
+    assert tables.markdown(("a",), [("x|y",)]).endswith("| x\\|y |")
     assert tables.markdown(header, rows) == "| name | x |\n|---|---|\n| a | 0.3 |\n| bc | 12,346 |"
 
 

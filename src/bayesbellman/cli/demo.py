@@ -25,7 +25,6 @@ class Demo:
 
         settings = DemoSettings(transitions=self.transitions, seed=self.seed)
         refuse_if_unusable(self.out, overwrite=self.overwrite)
-        print("Evaluating the policy of the Boyan chain (14 states, 4 features) with the exact BBO posterior.")
         with progress("Boyan chain", settings.transitions, "transitions") as report:
             history = run_demo(settings, report)
         with whole_folder(self.out, overwrite=self.overwrite) as folder:

@@ -79,8 +79,14 @@ class EvaluateLinear:
             self.weight,
         )
         transitions = ParquetTransitions(self.data, columns, self.batch_rows)
-        query = None if self.query is None else ParquetFeatures(self.query, self.features, self.batch_rows)
-        model.fit_stream(_with_progress(transitions))
+        query = None
+        if self.query is not None:
+            query = ParquetFeatures(self.query, transitions.feature_columns, self.batch_rows)
+        try:
+            model.fit_stream(_with_progress(transitions))
+        except (TypeError, ValueError) as error:
+            place = f" (that chunk is {transitions.place})" if str(error).startswith("chunk ") else ""
+            raise ValueError(f"{error}{place}") from error
         with whole_folder(self.out, overwrite=self.overwrite) as folder:
             text = self._write(model, transitions, query, folder)
         print(text)
@@ -101,7 +107,9 @@ class EvaluateLinear:
         if query is not None:
             write_csv(folder / "values.csv", VALUE_HEADER, _values(model, query))
         summary = self._summary(model)
-        (folder / "summary.json").write_text(json.dumps(summary, indent=2, default=str) + "\n", encoding="utf-8")
+        (folder / "summary.json").write_text(
+            json.dumps(summary, indent=2, default=str, allow_nan=False) + "\n", encoding="utf-8"
+        )
         facts = [(name, value) for name, value in summary["fit"].items()]
         report = f"# Linear policy evaluation\n\n{markdown(('quantity', 'value'), facts)}\n\n{markdown(header, rows)}\n"
         (folder / "report.md").write_text(report, encoding="utf-8")
@@ -117,10 +125,14 @@ class EvaluateLinear:
             "effective sample size": model.effective_sample_size_,
             "features": model.n_features_in_,
             "rank": model.rank_,
-            "condition number": model.condition_number_,
+            "condition number": model.condition_number_ if model.rank_ == model.n_features_in_ else "infinite",
             "spectral radius": model.spectral_radius_,
         }
-        return {"fit": fit, "settings": asdict(self), "provenance": provenance()}
+        return {
+            "fit": fit,
+            "settings": {**asdict(self), "prior_variance": str(self.prior_variance)},
+            "provenance": provenance(),
+        }
 
 
 def _with_progress(transitions: "ParquetTransitions") -> Iterator[tuple]:

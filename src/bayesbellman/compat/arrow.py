@@ -1,6 +1,5 @@
 """Logged transitions in Parquet files, read column-wise in bounded memory."""
 
-import fnmatch
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +13,7 @@ from bayesbellman.core.types import effective_discount
 
 
 class Columns(NamedTuple):
-    """Which columns hold what. Features are named by patterns (``phi_*``), or by one column of lists."""
+    """Which columns hold what. Features are named by patterns with one ``*``, by names, or by one column of lists."""
 
     features: Sequence[str]
     next_features: Sequence[str]
@@ -41,23 +40,32 @@ class Table:
         self.schema = self.file.schema_arrow
         self.num_rows: int = self.file.metadata.num_rows
 
-    def resolve(self, argument: str, patterns: Sequence[str]) -> list[str]:
-        """Names of the columns that the patterns match, in the file's order within each pattern."""
-        names: list[str] = []
-        for pattern in patterns:
-            found = [name for name in self.schema.names if fnmatch.fnmatchcase(name, pattern)]
-            if not found:
-                raise ValueError(
-                    f"{argument}: {self.path} has no column {pattern!r}; its columns are {_listing(self.schema.names)}"
-                )
-            names += [name for name in found if name not in names]
-        for name in names:
-            kind = self.schema.field(name).type
-            if not (_is_number(kind) or (_is_list(kind) and _is_number(kind.value_type))):
-                raise TypeError(
-                    f"{argument}: column {name!r} of {self.path} holds {kind}; accepted are numbers or lists of them"
-                )
-        return names
+    def column(self, argument: str, name: str) -> str:
+        """A column by its exact name, holding numbers or lists of numbers."""
+        if name not in self.schema.names:
+            raise ValueError(
+                f"{argument}: {self.path} has no column {name!r}; its columns are {_listing(self.schema.names)}"
+            )
+        kind = self.schema.field(name).type
+        if not (_is_number(kind) or (_is_list(kind) and _is_number(kind.value_type))):
+            raise TypeError(
+                f"{argument}: column {name!r} of {self.path} holds {kind}; accepted are numbers or lists of them"
+            )
+        return name
+
+    def matching(self, argument: str, pattern: str) -> dict[str, str]:
+        """What ``*`` stands for -> the column's name, in the file's order; an exact name has nothing to stand for."""
+        if pattern in self.schema.names:
+            return {"": self.column(argument, pattern)}
+        if pattern.count("*") != 1:
+            self.column(argument, pattern)  # not there: says what is
+        before, after = pattern.split("*")
+        found = {
+            name[len(before) : len(name) - len(after)]: self.column(argument, name)
+            for name in self.schema.names
+            if name.startswith(before) and name.endswith(after) and len(name) >= len(before) + len(after)
+        }
+        return found or {"": self.column(argument, pattern)}
 
     def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Batches with the number of their first row. A row group that cannot be read is named."""
@@ -78,6 +86,37 @@ class Table:
                 first += batch.num_rows
 
 
+def pair_columns(table: Table, features: Sequence[str], next_features: Sequence[str]) -> list[tuple[str, str]]:
+    """Each feature's column with its successor's: pattern by pattern, and within patterns by what ``*`` stands for.
+
+    So ``phi_*`` and ``next_phi_*`` pair ``phi_7`` with ``next_phi_7``, wherever the two stand in the file.
+    """
+    if len(features) != len(next_features):
+        raise ValueError(
+            f"--features has {len(features)} name(s) or pattern(s), but --next-features {len(next_features)};"
+            " they must pair up"
+        )
+    pairs: list[tuple[str, str]] = []
+    for pattern, next_pattern in zip(features, next_features, strict=True):
+        now = table.matching("--features", pattern)
+        later = table.matching("--next-features", next_pattern)
+        if "*" not in next_pattern or next_pattern in table.schema.names:
+            later = dict(zip(now, later.values(), strict=False)) if len(now) == 1 else later
+        unpaired = sorted(set(now) ^ set(later))
+        if unpaired:
+            raise ValueError(
+                f"--features {pattern!r} and --next-features {next_pattern!r} do not pair up in {table.path}:"
+                f" {_listing(unpaired)} stands for * in one of them only"
+            )
+        pairs += [(name, later[text]) for text, name in now.items()]
+    names = [name for pair in pairs for name in pair]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(
+            f"--features and --next-features both match {_listing(twice)} in {table.path}; use patterns that differ"
+        )
+    return pairs
+
+
 class ParquetTransitions:
     """Transitions in one or more Parquet files; `chunks` is what `LinearBBO.fit_stream` takes."""
 
@@ -87,88 +126,87 @@ class ParquetTransitions:
         self.tables = [Table(path) for path in _files(paths)]
         self.columns = columns
         self.batch_rows = batch_rows
-        self.feature_names = self._check()
+        self.place = ""
+        """Which rows of which file the last chunk was: for messages."""
+        pairs = pair_columns(self.tables[0], columns.features, columns.next_features)
+        self.feature_columns, self.next_columns = map(list, zip(*pairs, strict=True))
+        self._check()
+        self.feature_names = self._names_per_number()
 
     @property
     def num_rows(self) -> int:
         return sum(table.num_rows for table in self.tables)
 
     def chunks(self) -> Iterator[tuple]:
-        """``(features, rewards, next_features, discounts, weights)``, one batch of rows after another."""
+        """``(features, rewards, next_features, discounts, weights)`` a batch; one empty batch if there are no rows."""
         wanted = self.columns
+        single = [n for n in (wanted.reward, wanted.terminated, wanted.discount, wanted.weight) if n is not None]
+        names = list(dict.fromkeys([*self.feature_columns, *self.next_columns, *single]))
         for table in self.tables:
-            features = table.resolve("--features", wanted.features)
-            next_features = table.resolve("--next-features", wanted.next_features)
-            single = [n for n in (wanted.reward, wanted.terminated, wanted.discount, wanted.weight) if n is not None]
-            for first, batch in table.batches([*features, *next_features, *single], self.batch_rows):
-                place = f"{table.path}, rows from {first}"
+            for first, batch in table.batches(names, self.batch_rows):
+                self.place = f"rows {first} to {first + batch.num_rows - 1} of {table.path}"
+                yield self._chunk(batch)
+        if self.num_rows == 0:
+            empty = np.empty((0, len(self.feature_names)))
+            yield empty, np.empty(0), empty, np.empty(0), None
 
-                def column(name: str, batch: pa.RecordBatch = batch, place: str = place) -> np.ndarray:
-                    return _numbers(batch, name, place)
-
-                if wanted.discount is not None:
-                    discounts = column(wanted.discount)
-                elif wanted.terminated is not None:
-                    discounts = effective_discount(wanted.gamma, column(wanted.terminated) != 0)
-                else:
-                    discounts = np.asarray(wanted.gamma)
-                yield (
-                    _matrix(batch, features, place),
-                    column(wanted.reward),
-                    _matrix(batch, next_features, place),
-                    discounts,
-                    None if wanted.weight is None else column(wanted.weight),
+    def _chunk(self, batch: pa.RecordBatch) -> tuple:
+        wanted = self.columns
+        if wanted.discount is not None:
+            discounts = _numbers(batch, wanted.discount, self.place)
+        elif wanted.terminated is not None:
+            flags = _numbers(batch, wanted.terminated, self.place)
+            if not np.isin(flags, (0, 1)).all():
+                raise ValueError(
+                    f"column {wanted.terminated!r} ({self.place}) has values other than true, false, 1 and 0"
                 )
+            discounts = effective_discount(wanted.gamma, flags != 0)
+        else:
+            discounts = np.asarray(wanted.gamma)
+        return (
+            _matrix(batch, self.feature_columns, self.place),
+            _numbers(batch, wanted.reward, self.place),
+            _matrix(batch, self.next_columns, self.place),
+            discounts,
+            None if wanted.weight is None else _numbers(batch, wanted.weight, self.place),
+        )
 
-    def _check(self) -> list[str]:
-        """Every file has every column, and features pair up with next features; returns a name per feature."""
-        names: list[str] = []
+    def _check(self) -> None:
+        """Every file has every column."""
         for table in self.tables:
-            features = table.resolve("--features", self.columns.features)
-            next_features = table.resolve("--next-features", self.columns.next_features)
-            overlap = sorted(set(features) & set(next_features))
-            if overlap:
-                raise ValueError(
-                    f"--features and --next-features both match {_listing(overlap)} in {table.path};"
-                    " use patterns that differ"
-                )
-            if len(features) != len(next_features):
-                raise ValueError(
-                    f"--features matches {len(features)} column(s) of {table.path} ({_listing(features)}), but"
-                    f" --next-features {len(next_features)} ({_listing(next_features)}); they must pair up"
-                )
+            for name in self.feature_columns:
+                table.column("--features", name)
+            for name in self.next_columns:
+                table.column("--next-features", name)
             for option in ("reward", "terminated", "discount", "weight"):
                 if (name := getattr(self.columns, option)) is not None:
-                    table.resolve(f"--{option}", [name])
-            if names and names != features:
-                raise ValueError(f"{table.path} has other features than {self.tables[0].path}: {_listing(features)}")
-            names = features
-        return self._names_per_number(names)
+                    table.column(f"--{option}", name)
 
-    def _names_per_number(self, names: list[str]) -> list[str]:
+    def _names_per_number(self) -> list[str]:
         """A list column of k numbers is k features, named ``column[0]`` onwards."""
-        first = next((batch for table in self.tables for _, batch in table.batches(names, 1)), None)
-        expanded: list[str] = []
-        for name in names:
-            if not _is_list(self.tables[0].schema.field(name).type):
-                expanded.append(name)
-            elif first is not None:
-                expanded += [f"{name}[{i}]" for i in range(len(first.column(name)[0]))]
-        return expanded
+        table = next((table for table in self.tables if table.num_rows), None)
+        if table is None:
+            return self.feature_columns
+        first, batch = next(table.batches(self.feature_columns, 1))
+        names: list[str] = []
+        for name in self.feature_columns:
+            numbers = _numbers(batch, name, f"row {first} of {table.path}")
+            names += [name] if numbers.ndim == 1 else [f"{name}[{i}]" for i in range(numbers.shape[1])]
+        return names
 
 
 class ParquetFeatures:
-    """The feature columns of a file of queries."""
+    """The feature columns of a file of queries, by the names they have in the data."""
 
-    def __init__(self, path: Path, patterns: Sequence[str], batch_rows: int) -> None:
+    def __init__(self, path: Path, names: Sequence[str], batch_rows: int) -> None:
         self.table = Table(path)
-        self.names = self.table.resolve("--features in the query", patterns)
+        self.names = [self.table.column("--query", name) for name in names]
         self.batch_rows = batch_rows
 
     def batches(self) -> Iterator[Float[np.ndarray, "rows n"]]:
         """Feature vectors, batch by batch."""
         for first, batch in self.table.batches(self.names, self.batch_rows):
-            yield _matrix(batch, self.names, f"{self.table.path}, rows from {first}")
+            yield _matrix(batch, self.names, f"rows from {first} of {self.table.path}")
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:

@@ -1,4 +1,10 @@
-"""What the library warns of. Errors are the built-in ones; a warning that users may want to filter has a class."""
+"""What the library warns of, and how. Errors are the built-in ones; a warning that users may filter has a class."""
+
+import sys
+import warnings
+from pathlib import Path
+
+PACKAGE = str(Path(__file__).parents[1])
 
 
 class RankDeficientWarning(UserWarning):
@@ -11,3 +17,11 @@ class JitterWarning(UserWarning):
 
 class NotFittedError(ValueError, AttributeError):
     """An estimator was asked for something it learns from data before it was given any."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's code that called into the package, however deep inside we are."""
+    level, frame = 1, sys._getframe()
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

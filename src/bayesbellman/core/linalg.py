@@ -33,6 +33,15 @@ def inverse_root(precision: Float[AnyArray, "n n"]) -> Float[AnyArray, "n n"]:
     return xp.linalg.solve(factor, identity).T
 
 
+def rank_tolerance(size: int) -> float:
+    """Below this share of the largest, an eigenvalue or singular value is rounding.
+
+    Sums of exactly collinear features leave up to some 10 eps (measured over sizes, row counts and seeds); 64 eps, or
+    the usual ``n eps`` where that is more, keeps clear of it.
+    """
+    return max(size, 64) * float(np.finfo(np.float64).eps)
+
+
 def unit_diagonal_scale(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, " n"]:
     """``s`` such that ``diag(s) matrix diag(s)`` has diagonal 1 (or 0): takes units out of a judgement."""
     diagonal = np.abs(np.diagonal(matrix))
@@ -43,19 +52,23 @@ class Spectrum(NamedTuple):
     """A symmetric positive semi-definite matrix taken apart: what it determines and what it leaves open."""
 
     inverse_root: Float[np.ndarray, "n rank"]
-    """``R`` with ``R R^T`` the inverse on the determined directions."""
+    """``R`` with ``R R^T`` the inverse on the directions it determines, and nothing on those it leaves open."""
     null: Float[np.ndarray, "n open"]
-    """An orthonormal basis of the directions whose eigenvalue is zero to rounding."""
+    """An orthonormal basis of the directions it leaves open: eigenvalue zero to rounding."""
+
+    @property
+    def rank(self) -> int:
+        return self.inverse_root.shape[1]
 
 
 def psd_spectrum(matrix: Float[np.ndarray, "n n"]) -> Spectrum:
-    """Eigenvalues, scaled to unit diagonal first; one counts as zero when it is below ``n eps`` times the largest."""
+    """By eigenvalues, scaled to unit diagonal first so that rank does not hang on units (see `rank_tolerance`)."""
     scale = unit_diagonal_scale(matrix)
     values, vectors = np.linalg.eigh(symmetrise(scale[:, None] * matrix * scale))
-    kept = values > max(float(values[-1]), 0.0) * len(values) * np.finfo(values.dtype).eps
+    kept = values > max(float(values[-1]), 0.0) * rank_tolerance(len(values))
+    null = _orthonormal(scale[:, None] * vectors[:, ~kept])
     root = scale[:, None] * (vectors[:, kept] / np.sqrt(values[kept]))
-    null, _ = np.linalg.qr(scale[:, None] * vectors[:, ~kept])
-    return Spectrum(root, null)
+    return Spectrum(_without(null, root), null)
 
 
 class Solution(NamedTuple):
@@ -71,24 +84,40 @@ class Solution(NamedTuple):
 
 
 def solve_with_rank(
-    matrix: Float[np.ndarray, "n n"], rhs: Float[np.ndarray, " n"], scale: Float[np.ndarray, " n"]
+    matrix: Float[np.ndarray, "n n"],
+    rhs: Float[np.ndarray, " n"],
+    scale: Float[np.ndarray, " n"],
+    largest_rank: int | None = None,
 ) -> Solution:
     """Solve ``matrix x = rhs``; where the matrix is singular to rounding, the answer is the solution of least norm.
 
     Rank and condition are those of ``diag(scale) matrix diag(scale)``, so that they do not hang on the units of the
-    unknowns. A singular value counts as zero when it is below ``n eps`` times the largest.
+    unknowns (see `rank_tolerance`). ``largest_rank`` is a bound on the rank that is known beforehand.
     """
     scaled = scale[:, None] * matrix * scale
     left, singular, right = np.linalg.svd(scaled)
-    kept = singular > singular[0] * len(singular) * np.finfo(singular.dtype).eps
+    kept = singular > singular[0] * rank_tolerance(len(singular))
+    if largest_rank is not None:
+        kept &= np.arange(len(singular)) < largest_rank
     inverse = scale[:, None] * ((right[kept].T / singular[kept]) @ left[:, kept].T) * scale
-    null, _ = np.linalg.qr(scale[:, None] * right[~kept].T)
-    if null.shape[1]:
-        inverse = inverse - null @ (null.T @ inverse)
+    if not kept.all():
+        null = _orthonormal(scale[:, None] * right[~kept].T)
+        inverse = _without(null, inverse)
         return Solution(inverse @ rhs, inverse, null, float("inf"))
     # Elimination is a digit or two more exact than multiplying with the inverse.
     x = scale * np.linalg.solve(scaled, scale * rhs)
-    return Solution(x, inverse, null, float(singular[0] / singular[-1]))
+    return Solution(x, inverse, np.zeros((len(rhs), 0)), float(singular[0] / singular[-1]))
+
+
+def _orthonormal(columns: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
+    """An orthonormal basis of the columns' span; columns may differ in size by many orders of magnitude."""
+    size = np.linalg.norm(columns, axis=0)
+    return np.linalg.qr(columns / np.where(size > 0, size, 1.0))[0]
+
+
+def _without(basis: Float[np.ndarray, "n k"], columns: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "n m"]:
+    """The columns less their components along an orthonormal basis."""
+    return columns - basis @ (basis.T @ columns)
 
 
 def spectral_radius(matrix: Float[np.ndarray, "n n"]) -> float:

@@ -10,11 +10,6 @@ def squared_norm(tree: PyTree[Array]) -> Float[Array, ""]:
     return sum((jnp.sum(jnp.square(leaf)) for leaf in jax.tree.leaves(tree)), start=jnp.zeros(()))
 
 
-def difference(a: PyTree[Array], b: PyTree[Array]) -> PyTree[Array]:
-    """``a - b``."""
-    return jax.tree.map(jnp.subtract, a, b)
-
-
 def project_to_ball(tree: PyTree[Array], radius: float | Float[Array, ""]) -> PyTree[Array]:
     """``P_Omega`` for the ball of the given radius around 0: the nearest point in it (paper, eq. `rp_updates_slow`).
 

@@ -9,6 +9,8 @@ import numpy as np
 from jaxtyping import Float
 
 LARGEST_EXACT_INTEGER = 2**53
+SMALLEST = 1e-100
+"""Variances and mean weights below this (or above its inverse) are mistakes, and their squares leave float64."""
 
 
 def real_array(name: str, given: Any, *, ndim: Sequence[int]) -> np.ndarray:
@@ -20,7 +22,10 @@ def real_array(name: str, given: Any, *, ndim: Sequence[int]) -> np.ndarray:
         raise TypeError(f"{name} is a masked array, whose mask would be lost; fill or drop the masked entries first")
     if hasattr(given, "toarray"):
         raise TypeError(f"{name} is sparse ({type(given).__name__}); pass {name}.toarray(), in chunks if it is large")
-    array = np.asarray(given)
+    try:
+        array = np.asarray(given)
+    except ValueError:  # rows of different lengths
+        raise ValueError(f"{name} is no array: its rows have different lengths") from None
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind not in "fiub" or (kind == "f" and size > 8):
         raise TypeError(
@@ -47,14 +52,16 @@ def same_length(name: str, array: np.ndarray, expected: int) -> None:
 def positive_number(name: str, given: Any, *, infinite: bool = False) -> float:
     """A positive float; infinity only where it has a meaning."""
     number = _number(name, given)
-    if not (number > 0 and (infinite or math.isfinite(number))):
-        accepted = "a positive number or math.inf" if infinite else "a positive finite number"
+    if not (SMALLEST <= number <= 1 / SMALLEST or (infinite and number == math.inf)):
+        accepted = f"a positive number ({SMALLEST:g} to {1 / SMALLEST:g})" + (" or math.inf" if infinite else "")
         raise ValueError(f"{name} is {given!r}; accepted is {accepted}")
     return number
 
 
 def _number(name: str, given: Any) -> float:
     try:
+        if isinstance(given, str | bytes | bool):
+            raise TypeError
         return float(given)
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {given!r} ({type(given).__name__}); accepted is a number") from None
@@ -70,7 +77,8 @@ def discounts_in_range(discounts: np.ndarray, *, proper_policy: bool) -> None:
     if highest == 1 and not proper_policy:
         raise ValueError(
             "discounts contains 1, with which values are finite only if every episode ends. Use numbers in [0, 1),"
-            " with 0 at terminal transitions; or pass proper_policy=True to LinearBBO if the policy always terminates"
+            " with 0 at terminal transitions; or, if the policy always terminates, LinearBBO(proper_policy=True)"
+            " (bbo: --proper-policy)"
         )
 
 
@@ -86,7 +94,7 @@ def weights_in_range(weights: np.ndarray) -> None:
 
 def weights_not_all_zero(count: float, weight_sum: float) -> None:
     """Data whose weights vanish say nothing, and would return the prior as if they had been learnt from."""
-    if count > 0 and weight_sum <= count * np.finfo(float).tiny:
+    if count > 0 and weight_sum <= count * SMALLEST:
         raise ValueError(
             f"weights sum to {weight_sum} over {int(count)} transitions, so no transition counts;"
             " check the ratio of the target policy's to the behaviour policy's probabilities"

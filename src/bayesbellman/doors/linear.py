@@ -2,16 +2,16 @@
 
 import inspect
 import math
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Key, UInt32
 
-from bayesbellman.core.errors import NotFittedError, RankDeficientWarning
+from bayesbellman.core.errors import NotFittedError, RankDeficientWarning, warn
 from bayesbellman.doors import checks
 from bayesbellman.doors.linear_fit import WIDTHS, Fit, precision_of
 from bayesbellman.doors.transitions import accumulate, check_chunk
@@ -53,7 +53,8 @@ class LinearBBO:
     omega_
         The coefficients of the value function, ``omega*``.
     posterior_mean_, posterior_covariance_
-        ``phi_omega*`` (equal to ``omega*`` to rounding) and ``Sigma_N``.
+        ``phi_omega*`` (equal to ``omega*`` to rounding where the rank is full) and ``Sigma_N`` (on the directions
+        that the data and the prior determine).
     value_covariance_
         Covariance of the fixed point when the operator is drawn from its posterior.
     effective_sample_size_
@@ -95,7 +96,7 @@ class LinearBBO:
         and 0 where the transition ended the episode. ``weights`` are importance ratios ``pi(a|s) / pi_e(a|s)``, (N,).
         Memory beyond the arrays does not grow with N.
         """
-        return self.fit_stream([(features, rewards, next_features, discounts, weights)])
+        return self._learn([(features, rewards, next_features, discounts, weights)])
 
     def fit_stream(self, chunks: Iterable[tuple]) -> "LinearBBO":
         """`fit` for data that do not fit into memory: any iterable of chunks, each the arguments of `fit` as a tuple.
@@ -104,17 +105,9 @@ class LinearBBO:
         chunk is held at a time; the answer does not depend on the chunking. If a chunk is refused, the estimator is as
         it was before.
         """
-        self._check_parameters()
-        fit = None
-        for number, chunk in enumerate(chunks):
-            with _telling_which_chunk(number, chunks):
-                fit = self._take_in(fit, chunk)
-        if fit is None:
-            raise ValueError("chunks is empty; pass at least one chunk, of zero transitions if there are none")
-        checks.weights_not_all_zero(float(fit.statistics.count), float(fit.statistics.weight_sum))
-        self._warn_or_refuse(fit)
-        self._fit = fit
-        return self
+        if not isinstance(chunks, Iterable):
+            raise TypeError(f"chunks is {type(chunks).__name__}; accepted is an iterable of tuples")
+        return self._learn(chunks)
 
     def partial_fit(
         self, features: Any, rewards: Any, next_features: Any, discounts: Any, weights: Any = None
@@ -147,12 +140,13 @@ class LinearBBO:
         if (found := checks.culprit("features", array, 0)) is not None:
             raise ValueError(found)
         values = array @ fit.solution.x
-        if return_std is False:
-            return values
-        width = "epistemic" if return_std is True else return_std
-        if width not in WIDTHS:
+        if isinstance(return_std, bool | np.bool_):
+            if not return_std:
+                return values
+            return_std = "epistemic"
+        if return_std not in WIDTHS:
             raise ValueError(f"return_std is {return_std!r}; accepted are False, True and {WIDTHS}")
-        return values, np.sqrt(fit.variance(array, width))
+        return values, np.sqrt(fit.variance(array, return_std))
 
     def sample(self, key: Key[Array, ""] | UInt32[Array, " 2"] | int, n: int = 1) -> Float[np.ndarray, "samples n"]:
         """Draw ``n`` Bellman operators from the posterior: rows of coefficients phi, with ``B_phi = features @ phi``.
@@ -160,11 +154,13 @@ class LinearBBO:
         ``key`` is a JAX random key or an integer seed. Directions of which nothing is known stay at zero.
         """
         fit = self._fitted()
-        if n < 0:
-            raise ValueError(f"n is {n}; accepted is a number of samples >= 0")
+        if not isinstance(n, Integral) or n < 0:
+            raise ValueError(f"n is {n!r}; accepted is a whole number of samples >= 0")
+        if isinstance(key, Integral) and not 0 <= key < 2**63:
+            raise ValueError(f"key is {key}; accepted are JAX random keys and seeds from 0 to 2**63 - 1")
         root = fit.spectrum.inverse_root
         with jax.enable_x64(True):
-            typed = jax.random.key(key) if isinstance(key, int) else key
+            typed = jax.random.key(int(key)) if isinstance(key, Integral) else key
             noise = np.asarray(jax.random.normal(typed, (n, root.shape[1]), dtype=np.float64))
         return fit.mean + noise @ root.T
 
@@ -227,7 +223,8 @@ class LinearBBO:
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self)).parameters
-        changed = (f"{k}={v!r}" for k, v in self.get_params().items() if v is not defaults[k].default)
+        given = self.get_params().items()
+        changed = (f"{k}={v!r}" for k, v in given if not np.array_equal(v, defaults[k].default))
         return f"{type(self).__name__}({', '.join(changed)})"
 
     # ------------------------------------------------------------------------------------------------- the inside
@@ -264,34 +261,42 @@ class LinearBBO:
                 raise ValueError(f"{name} is for {size} features, but features has {num_features} columns")
         return ConjugatePosterior(mean, precision, np.asarray(self.noise_variance, dtype=np.float64))
 
-    def _take_in(self, before: Fit | None, chunk: tuple) -> Fit:
-        """What is known after one more chunk; nothing of ``self`` changes, so a refused chunk leaves no trace."""
-        if before is None:
-            self._check_parameters()
-        checked = check_chunk(
-            chunk, None if before is None else len(before.model.prior_mean), proper_policy=self.proper_policy
-        )
-        if before is None:
-            num_features = checked.features.shape[1]
-            before = Fit(self._build_model(num_features), empty_statistics(num_features))
-        return Fit(before.model, accumulate(checked, before.statistics))
-
-    def _warn_or_refuse(self, fit: Fit) -> None:
+    def _learn(self, chunks: Iterable[tuple]) -> "LinearBBO":
+        """Start anew from the prior, take in all chunks, and answer."""
+        self._check_parameters()
+        fit = None
+        for number, chunk in enumerate(chunks):
+            with _telling_which_chunk(number, chunks):
+                fit = self._take_in(fit, chunk)
+        if fit is None:
+            raise ValueError("chunks is empty; pass at least one chunk, of zero transitions if there are none")
+        checks.weights_not_all_zero(float(fit.statistics.count), float(fit.statistics.weight_sum))
         open_directions, n = fit.solution.null.shape[1], len(fit.model.prior_mean)
         if open_directions:
-            warnings.warn(
+            warn(
                 f"the data determine {n - open_directions} of {n} directions of omega (constant, collinear or zero"
                 " features, or too few transitions); omega_ is the solution of least norm. A finite prior_variance"
                 " makes the posterior proper",
                 RankDeficientWarning,
-                stacklevel=4,
             )
-        elif self.proper_policy and fit.spectral_radius >= 1:
-            raise ValueError(
-                f"proper_policy=True, but on these data the operator has spectral radius {fit.spectral_radius:.6g},"
-                " not below 1: with discounts of 1 the values do not exist. Mark terminal transitions by a discount"
-                " of 0, or discount"
-            )
+        self._fit = fit
+        return self
+
+    def _take_in(self, before: Fit | None, chunk: tuple) -> Fit:
+        """What is known after one more chunk; nothing of ``self`` changes, so a refused chunk leaves no trace."""
+        proper_policy = bool(self.proper_policy) if before is None else before.proper_policy
+        known = None if before is None else len(before.model.prior_mean)
+        checked = check_chunk(chunk, known, proper_policy=proper_policy)
+        if before is None:
+            self._check_parameters()
+            num_features = checked.features.shape[1]
+            before = Fit(self._build_model(num_features), empty_statistics(num_features))
+        return Fit(
+            before.model,
+            accumulate(checked, before.statistics),
+            proper_policy=proper_policy,
+            undiscounted=before.undiscounted or bool((checked.discounts == 1).any()),
+        )
 
 
 @contextmanager
@@ -302,4 +307,5 @@ def _telling_which_chunk(number: int, chunks: Iterable[tuple]) -> Iterator[None]
     except (TypeError, ValueError) as error:
         if isinstance(chunks, list) and len(chunks) == 1:
             raise
-        raise type(error)(f"chunk {number}: {error}") from None
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"chunk {number}: {error}") from error

@@ -1,6 +1,6 @@
 """Transitions as a user hands them over: checked, then summed block by block in float64."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -37,11 +37,16 @@ class Chunk(NamedTuple):
         )
 
 
-def check_chunk(chunk: tuple, num_features: int | None, *, proper_policy: bool) -> Chunk:
+def check_chunk(chunk: Any, num_features: int | None, *, proper_policy: bool) -> Chunk:
     """``(features, rewards, next_features, discounts[, weights])`` with shapes, types and ranges in order.
 
     Numbers that are not finite are found later, by `accumulate`, without a pass over the data of their own.
     """
+    if not isinstance(chunk, tuple | list):
+        raise TypeError(
+            f"a chunk is {type(chunk).__name__}; accepted is a tuple"
+            " (features, rewards, next_features, discounts[, weights])"
+        )
     if not 4 <= len(chunk) <= 5:
         raise ValueError(
             f"a chunk has {len(chunk)} parts; accepted is (features, rewards, next_features, discounts[, weights])"
@@ -95,4 +100,4 @@ def _what_is_not_finite(chunk: Chunk, rows: int) -> str:
         for name, array in chunk.block(start, start + rows)._asdict().items():
             if array is not None and (found := checks.culprit(name, array, start)) is not None:
                 return f"{found}; drop or repair such transitions (the successor of a terminal one may be all zeros)"
-    return "the sums of products of features and rewards overflow float64; scale the features or rewards down"
+    return "the sums of products of features, rewards and weights overflow float64; scale them down"

@@ -7,7 +7,7 @@ products, the fast one for data at hand) and `UninformativeRecursiveLinearBBO` (
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from bayesbellman.core.linalg import sherman_morrison
 from bayesbellman.core.types import Metrics, Transition
@@ -68,37 +68,58 @@ class RecursiveLinearBBO(AbstractEstimator[RecursionState]):
         return inputs @ state.omega
 
 
-class UninformativeRecursiveLinearBBO(AbstractEstimator[RecursionState]):
+class UninformativeState(eqx.Module):
+    """The recursion's state, and in which directions it still holds part of what it started from."""
+
+    recursion: RecursionState
+    pending: Bool[Array, " n"]
+
+    @property
+    def omega(self) -> Float[Array, " n"]:
+        """``omega*``: LSTD's once nothing is pending."""
+        return self.recursion.omega
+
+
+class UninformativeRecursiveLinearBBO(AbstractEstimator[UninformativeState]):
     """Algorithm "Calculate omega* with Frequentist prior", its signs mended: LSTD, one transition an update.
 
-    Starts from ``D = kappa I`` and takes ``kappa e_i e_i^T`` away again after transition ``i <= n``. Before n
-    transitions the state still holds part of that prior. **Numerically delicate**: what is taken away must not be
-    nearly all there is, so the error grows with the condition of ``D`` on the first n transitions. `LinearBBO` with
-    an infinite prior variance solves directly and checks the rank; prefer it unless the answer is needed at every
-    transition.
+    Starts from ``D = kappa I`` and takes ``kappa e_i e_i^T`` away again, one direction an update. The paper does so for
+    direction ``i`` after transition ``i``, which makes ``D`` singular, for good, if the data have shown nothing along
+    ``e_i`` by then. Here a direction waits until taking it away leaves enough:
+    ``1 - kappa [D^-1]_ii >= removal_threshold``. **Numerically delicate** all the same: errors of early,
+    ill-conditioned steps stay. `LinearBBO` with an infinite prior variance solves directly and checks the rank;
+    prefer it unless the answer is needed at every transition.
     """
 
     num_features: int = eqx.field(static=True)
     kappa: float | Float[Array, ""] = 1.0
+    """Precision it starts from; best about the size of one transition's ``v^2``."""
+    removal_threshold: float | Float[Array, ""] = 0.01
+    """Smaller removes earlier, and loses more digits by it."""
 
-    def init(self, key: Key[Array, ""]) -> RecursionState:
-        return RecursionState(
+    def init(self, key: Key[Array, ""]) -> UninformativeState:
+        start = RecursionState(
             inverse=jnp.eye(self.num_features) / self.kappa,
             chi=jnp.zeros(self.num_features),
             count=jnp.zeros((), jnp.int32),
         )
+        return UninformativeState(start, pending=jnp.ones(self.num_features, dtype=bool))
 
     def update(
-        self, key: Key[Array, ""], state: RecursionState, transition: Transition
-    ) -> tuple[RecursionState, Metrics]:
-        absorbed = absorb(state, transition)
+        self, key: Key[Array, ""], state: UninformativeState, transition: Transition
+    ) -> tuple[UninformativeState, Metrics]:
+        absorbed = absorb(state.recursion, transition)
         kappa = jnp.asarray(self.kappa, absorbed.inverse.dtype)
-        unit = jax.nn.one_hot(state.count, self.num_features, dtype=absorbed.inverse.dtype)
-        # one_hot is zero once count >= n, and then takes nothing away.
-        inverse = sherman_morrison(absorbed.inverse, -kappa * unit, unit)
-        return RecursionState(inverse, absorbed.chi, absorbed.count), {}
+        left_over = jnp.where(state.pending, 1 - kappa * jnp.diagonal(absorbed.inverse), -jnp.inf)
+        chosen = jnp.argmax(left_over)
+        removable = left_over[chosen] >= jnp.asarray(self.removal_threshold, left_over.dtype)
+        unit = jax.nn.one_hot(chosen, self.num_features, dtype=absorbed.inverse.dtype)
+        removed = sherman_morrison(absorbed.inverse, -kappa * unit, unit)
+        recursion = RecursionState(jnp.where(removable, removed, absorbed.inverse), absorbed.chi, absorbed.count)
+        pending = state.pending & ~(removable & (unit > 0))
+        return UninformativeState(recursion, pending), {"pending": jnp.sum(pending)}
 
-    def value(self, state: RecursionState, inputs: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
+    def value(self, state: UninformativeState, inputs: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return inputs @ state.omega
 
 

@@ -136,7 +136,8 @@ def fixed_point_covariance(
     D^-T``. Not in the paper, whose posterior is over operators; this carries it on to the value function.
     """
     precision = model.prior_precision + statistics.gram / model.noise_variance
-    return model.noise_variance**2 * (inverse @ precision @ inverse.T)
+    scaled = model.noise_variance * inverse  # first, so that an extreme sigma^2 does not overflow as sigma^4
+    return scaled @ precision @ scaled.T
 
 
 def feature_second_moment(features: Float[AnyArray, "N n"]) -> Float[AnyArray, "n n"]:

@@ -54,6 +54,9 @@ class ConjugatePosterior(AbstractPosterior[GaussianState]):
         noise_variance: float | Float[Array, ""] = 1.0,
     ) -> "ConjugatePosterior":
         """``phi ~ N(0, prior_variance I)``; 10 is the paper's value on most linear tasks. ``inf`` is uninformative."""
+        for name, given in (("prior_variance", prior_variance), ("noise_variance", noise_variance)):
+            if isinstance(given, float | int) and not given > 0:  # what is swept under vmap has no one value to check
+                raise ValueError(f"{name} is {given}; accepted is a positive number")
         precision = 1.0 / jnp.asarray(prior_variance, dtype=float)
         return cls(
             prior_mean=jnp.zeros(num_features),

@@ -1,4 +1,4 @@
-"""An output folder that is either whole or not there."""
+"""An output folder that is either whole or not there, and that never costs anybody a file."""
 
 import contextlib
 import os
@@ -7,35 +7,60 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+OURS = ".bbo-files"
+"""In each folder we make: the names of the files we put there. Only such a folder, with nothing added, is replaced."""
+
 
 def refuse_if_unusable(out: Path, *, overwrite: bool) -> None:
     """Say before the work starts, not after it, that its result could not be kept."""
-    if out.exists():
-        if not out.is_dir():
-            raise FileExistsError(f"--out {out} is a file; name a folder")
-        if any(out.iterdir()) and not overwrite:
-            raise FileExistsError(f"--out {out} already has files in it; name another folder or add --overwrite")
-    existing = next(parent for parent in (out.absolute(), *out.absolute().parents) if parent.exists())
+    place = out.resolve()
+    if place in (here := Path.cwd().resolve(), *here.parents):
+        raise FileExistsError(f"--out {out} is the current folder or above it; name a folder inside it")
+    if place.exists():
+        _refuse_to_replace(out, place, overwrite=overwrite)
+    existing = next(parent for parent in (place, *place.parents) if parent.exists())
     if not existing.is_dir():
         raise NotADirectoryError(f"--out {out} cannot be made: {existing} is a file")
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise PermissionError(f"--out {out} cannot be written: {existing} is read-only for this user")
+    writable = existing if existing != place else place.parent
+    if not os.access(writable, os.W_OK | os.X_OK):
+        raise PermissionError(f"--out {out} cannot be written: {writable} is read-only for this user")
+
+
+def _refuse_to_replace(out: Path, place: Path, *, overwrite: bool) -> None:
+    if not place.is_dir():
+        raise FileExistsError(f"--out {out} is a file; name a folder")
+    inside = {path.name for path in place.iterdir()}
+    if inside and not overwrite:
+        raise FileExistsError(f"--out {out} already has files in it; name another folder or add --overwrite")
+    ours = set((place / OURS).read_text(encoding="utf-8").splitlines()) if OURS in inside else set()
+    if foreign := sorted(inside - ours - {OURS}):
+        raise FileExistsError(
+            f"--out {out} has files that bbo did not write ({', '.join(foreign[:3])}), and --overwrite replaces the"
+            " whole folder; name another"
+        )
 
 
 @contextlib.contextmanager
 def whole_folder(out: Path, *, overwrite: bool) -> Iterator[Path]:
     """A temporary folder beside ``out`` that takes its name when the body ends well, and vanishes when it does not.
 
-    What stood under that name before (only with ``overwrite``) is replaced at the end, in one rename.
+    An earlier result under that name (only with ``overwrite``) stays until then, and comes back if the change of names
+    is interrupted.
     """
     refuse_if_unusable(out, overwrite=overwrite)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=".bbo-", dir=out.parent))
+    place = out.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=".bbo-", dir=place.parent))
+    fresh, old = scratch / "new", scratch / "old"
     try:
-        (fresh := scratch / "new").mkdir()
+        fresh.mkdir()
         yield fresh
-        if out.exists():
-            out.rename(scratch / "old")
-        fresh.rename(out)
+        names = sorted(path.name for path in fresh.iterdir())
+        (fresh / OURS).write_text("\n".join(names) + "\n", encoding="utf-8")
+        if place.exists():
+            place.rename(old)
+        fresh.rename(place)
     finally:
+        if old.exists() and not place.exists():
+            old.rename(place)
         shutil.rmtree(scratch, ignore_errors=True)

@@ -26,7 +26,7 @@ def aligned(header: Sequence[str], rows: Sequence[Row]) -> str:
 def markdown(header: Sequence[str], rows: Sequence[Row]) -> str:
     """The same as a Markdown table."""
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    lines += ["| " + " | ".join(_short(cell) for cell in row) + " |" for row in rows]
+    lines += ["| " + " | ".join(_short(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join(lines)
 
 
