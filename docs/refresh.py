@@ -27,8 +27,9 @@ def speed() -> str:
             "|---|---|---|",
             *rows,
             "",
-            f"{versions}; {origin['cpu']}, {origin['machine']}; commit {origin['commit']}. Time is linear in N to"
-            f" {100 * result['line']['misfit']:.0f} %; memory beyond the data {max(result['memory'].values()):.0f} MiB.",
+            f"{versions}; {origin['cpu']}, {origin['machine']}; commit {origin['commit']}. Time is linear in N"
+            f" to {100 * result['line']['misfit']:.0f} %; memory beyond the data"
+            f" {max(result['memory'].values()):.0f} MiB.",
         ]
     )
 
