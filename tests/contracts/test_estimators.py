@@ -10,15 +10,18 @@ import numpy as np
 import pytest
 from tests.contracts import promises
 
-from bayesbellman.core.timescales import PolynomialDecay
+from bayesbellman.core.timescales import ConstantStep, PolynomialDecay
 from bayesbellman.core.types import Transition
 from bayesbellman.evaluation.base import AbstractEstimator
+from bayesbellman.evaluation.gradient_td import GTD2, TD, TDC, DabneyStep
 from bayesbellman.evaluation.linear_bbo import (
     BlockLinearBBO,
     RecursiveLinearBBO,
     UninformativeRecursiveLinearBBO,
 )
 from bayesbellman.evaluation.linear_descent import StochasticLinearBBO
+from bayesbellman.evaluation.lstd import LSTD, LSTDPlus
+from bayesbellman.evaluation.residual import BRM, BatchBRM, TraceBRM
 from bayesbellman.posterior.conjugate import ConjugatePosterior
 
 NUM_FEATURES = 3
@@ -36,6 +39,8 @@ class Case(NamedTuple):
     """An update takes a batch of transitions, not one."""
     random: bool
     """The update draws random numbers."""
+    has_float: bool = True
+    """There is a float setting at all."""
 
 
 CASES = [
@@ -46,6 +51,19 @@ CASES = [
         batched=False,
         random=False,
     ),
+    Case("td", lambda x: TD(NUM_FEATURES, ConstantStep(0.1 * x), 0.5), batched=False, random=False),
+    Case("td-dabney", lambda x: TD(NUM_FEATURES, DabneyStep(), jnp.asarray(0.3 * x)), batched=False, random=False),
+    Case("gtd2", lambda x: GTD2(NUM_FEATURES, 0.1 * x, 1.0), batched=False, random=False),
+    Case("tdc", lambda x: TDC(NUM_FEATURES, 0.1 * x, 1.0, 0.5), batched=False, random=False),
+    Case("tdc-to", lambda x: TDC(NUM_FEATURES, 0.1 * x, 1.0, weight_zeta=True), batched=False, random=False),
+    Case("lstd-plus", lambda x: LSTDPlus(NUM_FEATURES, x, 0.5), batched=False, random=False),
+    Case(
+        "lstd-plus-successor", lambda x: LSTDPlus(NUM_FEATURES, x, weighting="successor"), batched=False, random=False
+    ),
+    Case("lstd", lambda x: LSTD(NUM_FEATURES), batched=False, random=False, has_float=False),
+    Case("brm", lambda x: BRM(NUM_FEATURES, x), batched=False, random=False),
+    Case("brm-batch", lambda x: BatchBRM(NUM_FEATURES), batched=False, random=False, has_float=False),
+    Case("brm-trace", lambda x: TraceBRM(NUM_FEATURES, x, 0.5), batched=False, random=False),
     Case("block", lambda x: BlockLinearBBO(model(x)), batched=True, random=False),
     Case(
         "stochastic",
@@ -117,12 +135,16 @@ def test_one_seed_repeats_and_two_differ(case: Case) -> None:
 
 @every_estimator
 def test_changed_float_does_not_recompile(case: Case) -> None:
+    if not case.has_float:
+        return
     inputs = transitions_of(KEY, 4).observation
     promises.changed_float_does_not_recompile(lambda e: e.value(learn(case, e, KEY)[0], inputs), case.make)
 
 
 @every_estimator
 def test_floats_can_be_swept_with_vmap(case: Case) -> None:
+    if not case.has_float:
+        return
     sweep = jax.tree.map(lambda *xs: jnp.stack([jnp.asarray(x) for x in xs]), case.make(1.0), case.make(1.7))
     swept = jax.vmap(lambda e: learn(case, e, KEY)[0])(sweep)
     for i, setting in enumerate((1.0, 1.7)):
@@ -133,6 +155,16 @@ def test_floats_can_be_swept_with_vmap(case: Case) -> None:
 def test_state_can_be_scanned(case: Case) -> None:
     estimator = case.make(1.0)
     promises.state_can_be_scanned(lambda s: estimator.update(KEY, s, one_update_of(case, KEY))[0], estimator.init(KEY))
+
+
+@every_estimator
+def test_an_episodes_start_keeps_what_was_learnt(case: Case) -> None:
+    estimator = case.make(1.0)
+    state, _ = learn(case, estimator, KEY)
+    inputs = transitions_of(KEY, 4).observation
+    begun = estimator.begin_episode(state)
+    promises.assert_same_bits(estimator.value(begun, inputs), estimator.value(state, inputs))
+    promises.state_can_be_scanned(estimator.begin_episode, state)
 
 
 @every_estimator

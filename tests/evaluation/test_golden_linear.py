@@ -29,7 +29,7 @@ def well_conditioned(condition_number: float, num_features: int) -> bool:
 
 
 def relative_error(omega: np.ndarray, reference: np.ndarray) -> float:
-    return float(np.linalg.norm(np.asarray(omega) - reference) / np.linalg.norm(reference))
+    return float(np.linalg.norm(np.asarray(omega) - reference) / max(np.linalg.norm(reference), 1e-300))
 
 
 def arguments(golden: dict, rows: slice) -> tuple:

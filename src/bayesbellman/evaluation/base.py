@@ -27,5 +27,9 @@ class AbstractEstimator(eqx.Module, Generic[State]):
         """Take in one transition, or a batch of them: each class says which."""
 
     @abc.abstractmethod
+    def begin_episode(self, state: State) -> State:
+        """The state at the start of an episode: eligibility traces are dropped, what was learnt is kept."""
+
+    @abc.abstractmethod
     def value(self, state: State, inputs: Any) -> Float[AnyArray, "*batch"]:
         """``Q_omega`` at a batch of inputs."""

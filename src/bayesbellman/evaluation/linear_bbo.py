@@ -59,6 +59,9 @@ class RecursiveLinearBBO(AbstractEstimator[RecursionState]):
             count=jnp.zeros((), jnp.int32),
         )
 
+    def begin_episode(self, state: RecursionState) -> RecursionState:
+        return state
+
     def update(
         self, key: Key[Array, ""], state: RecursionState, transition: Transition
     ) -> tuple[RecursionState, Metrics]:
@@ -105,6 +108,9 @@ class UninformativeRecursiveLinearBBO(AbstractEstimator[UninformativeState]):
         )
         return UninformativeState(start, pending=jnp.ones(self.num_features, dtype=bool))
 
+    def begin_episode(self, state: UninformativeState) -> UninformativeState:
+        return state
+
     def update(
         self, key: Key[Array, ""], state: UninformativeState, transition: Transition
     ) -> tuple[UninformativeState, Metrics]:
@@ -130,6 +136,9 @@ class BlockLinearBBO(AbstractEstimator[LinearStatistics]):
 
     def init(self, key: Key[Array, ""]) -> LinearStatistics:
         return as_jax(empty_statistics(self.model.prior_mean.shape[0], self.model.prior_mean.dtype))
+
+    def begin_episode(self, state: LinearStatistics) -> LinearStatistics:
+        return state
 
     def update(
         self, key: Key[Array, ""], state: LinearStatistics, transition: Transition

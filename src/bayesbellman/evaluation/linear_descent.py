@@ -49,6 +49,9 @@ class StochasticLinearBBO(AbstractEstimator[DescentState]):
         statistics = as_jax(empty_statistics(prior_mean.shape[0], prior_mean.dtype))
         return DescentState(statistics, prior_mean, jnp.zeros((), jnp.int32))
 
+    def begin_episode(self, state: DescentState) -> DescentState:
+        return state
+
     def update(self, key: Key[Array, ""], state: DescentState, transition: Transition) -> tuple[DescentState, Metrics]:
         statistics = state.statistics + transition_statistics(transition)
         gradient = sampled_linear_msbbe_gradient(key, self.model, statistics, state.omega, transition.observation)

@@ -1,4 +1,4 @@
-"""The MSBBE of linear BBO and its gradient: in closed form, and from two posterior samples.
+"""The MSBBE of linear BBO and its gradient, in closed form and from two posterior samples; and the MSPBE, its limit.
 
 ``MSBBE_N(omega) = 1/2 E_rho,pi[(Q_omega - B*_omega,N)^2]`` (paper, eq. `linear_msbbe`, with its 1/2).
 ``second_moment`` is ``E_rho,pi[v v^T]``.
@@ -21,7 +21,7 @@ def linear_msbbe(
 ) -> Float[AnyArray, ""]:
     """``1/2 (omega - phi_omega)^T E[v v^T] (omega - phi_omega)`` (paper, eq. `linear_msbbe`)."""
     gap = omega - posterior_given_omega(model, statistics, omega).mean
-    return 0.5 * (gap @ second_moment @ gap)
+    return second_moment.__array_namespace__().asarray(0.5 * (gap @ second_moment @ gap))
 
 
 def linear_msbbe_gradient(
@@ -37,6 +37,17 @@ def linear_msbbe_gradient(
     posterior = posterior_given_omega(model, statistics, omega)
     pulled = second_moment @ (omega - posterior.mean)
     return pulled - operator_jacobian(model, statistics, posterior.covariance).T @ pulled
+
+
+def linear_mspbe(statistics: LinearStatistics, omega: Float[AnyArray, " n"]) -> Float[AnyArray, ""]:
+    """``1/2 ||Q_omega - P B[Q_omega]||^2``, the mean squared projected Bellman error (paper, eq. `mspbe`).
+
+    ``1/2 E[v delta]^T E[v v^T]^-1 E[v delta]``, expectations being weighted means over the data; the 1/2 is the
+    MSBBE's, whose limit for many data it is.
+    """
+    xp = statistics.gram.__array_namespace__()
+    error = (statistics.moment - (statistics.gram - statistics.cross) @ omega) / statistics.weight_sum
+    return xp.asarray(0.5 * (error @ xp.linalg.solve(statistics.gram / statistics.weight_sum, error)))
 
 
 def two_sample_gradient(
