@@ -11,6 +11,7 @@ from tests.contracts import promises
 
 from bayesbellman.envs.base import AbstractEnv
 from bayesbellman.envs.finite import FiniteMDP, boyan_chain
+from bayesbellman.envs.linear_quadratic import LinearQuadratic, balanced_cart_pole, linked_pole
 
 
 class Case(NamedTuple):
@@ -23,6 +24,12 @@ class Case(NamedTuple):
 
 def scaled_rewards(env: FiniteMDP, scale: float) -> FiniteMDP:
     return eqx.tree_at(lambda e: e.reward, env, scale * env.reward)
+
+
+def limited(env: LinearQuadratic) -> LinearQuadratic:
+    """The same with a limit of eight steps."""
+    parts = (env.dynamics, env.control, env.state_reward, env.action_reward, env.noise, env.start)
+    return LinearQuadratic(*parts, time_limit=8)
 
 
 def random_mdp() -> FiniteMDP:
@@ -40,6 +47,16 @@ def random_mdp() -> FiniteMDP:
 
 CASES = [
     Case("boyan-chain", lambda x: scaled_rewards(boyan_chain(), x), lambda key: jnp.zeros((), jnp.int32)),
+    Case(
+        "cart-pole",
+        lambda x: eqx.tree_at(lambda e: e.noise, limited(balanced_cart_pole()), x * balanced_cart_pole().noise),
+        lambda key: jax.random.normal(key, (1,)),
+    ),
+    Case(
+        "linked-pole",
+        lambda x: eqx.tree_at(lambda e: e.noise, limited(linked_pole(3)), x * linked_pole(3).noise),
+        lambda key: jax.random.normal(key, (3,)),
+    ),
     Case("random-mdp", lambda x: scaled_rewards(random_mdp(), x), lambda key: jax.random.randint(key, (), 0, 2)),
 ]
 every_environment = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
