@@ -1,7 +1,7 @@
 """Every policy evaluator keeps these promises. To join: one row in CASES."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache
 from typing import Any, NamedTuple
 
 import jax
@@ -88,21 +88,28 @@ def transitions_of(key: jax.Array, size: int) -> Transition:
     )
 
 
-@partial(jax.jit, static_argnums=0)
-def one_update_of(case: Case, key: jax.Array) -> Transition:
-    batch = transitions_of(key, 6)
-    return batch if case.batched else jax.tree.map(lambda x: x[1], batch)
+@cache
+def updates_of(batched: bool) -> Transition:
+    """What five updates take, stacked: drawn once, so that no test compiles the drawing of it."""
+    batch = transitions_of(KEY, 30)
+    return jax.tree.map(lambda x: x.reshape(5, 6, *x.shape[1:]) if batched else x[:5], batch)
 
 
-@partial(jax.jit, static_argnums=(0, 3))
-def learn(case: Case, estimator: AbstractEstimator, key: jax.Array, updates: int = 5) -> tuple[Any, Any]:
+def one_update_of(case: Case) -> Transition:
+    return jax.tree.map(lambda x: x[0], updates_of(case.batched))
+
+
+def learn(case: Case, estimator: AbstractEstimator, key: jax.Array) -> tuple[Any, Any]:
     """A scan over updates, as the runner does it."""
-    per_update = jax.vmap(lambda k: one_update_of(case, k))(jax.random.split(KEY, updates))
+    return _learn(estimator, key, updates_of(case.batched))
 
+
+@jax.jit
+def _learn(estimator: AbstractEstimator, key: jax.Array, updates: Transition) -> tuple[Any, Any]:
     def step(state: Any, inputs: Any) -> tuple[Any, Any]:
         return estimator.update(inputs[0], state, inputs[1])
 
-    return jax.lax.scan(step, estimator.init(key), (jax.random.split(key, updates), per_update))
+    return jax.lax.scan(step, estimator.init(key), (jax.random.split(key, 5), updates))
 
 
 @every_estimator
@@ -110,7 +117,7 @@ def test_jit_equals_eager(case: Case) -> None:
     estimator = case.make(1.0)
     state, _ = learn(case, estimator, KEY)
     promises.jit_equals_eager(estimator.init, KEY)
-    promises.jit_equals_eager(estimator.update, KEY, state, one_update_of(case, KEY))
+    promises.jit_equals_eager(estimator.update, KEY, state, one_update_of(case))
     promises.jit_equals_eager(estimator.value, state, transitions_of(KEY, 4).observation)
 
 
@@ -154,7 +161,7 @@ def test_floats_can_be_swept_with_vmap(case: Case) -> None:
 @every_estimator
 def test_state_can_be_scanned(case: Case) -> None:
     estimator = case.make(1.0)
-    promises.state_can_be_scanned(lambda s: estimator.update(KEY, s, one_update_of(case, KEY))[0], estimator.init(KEY))
+    promises.state_can_be_scanned(lambda s: estimator.update(KEY, s, one_update_of(case))[0], estimator.init(KEY))
 
 
 @every_estimator
