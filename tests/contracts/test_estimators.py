@@ -1,7 +1,6 @@
 """Every policy evaluator keeps these promises. To join: one row in CASES."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import jax
@@ -88,20 +87,22 @@ def transitions_of(key: jax.Array, size: int) -> Transition:
     )
 
 
-@cache
-def updates_of(batched: bool) -> Transition:
-    """What five updates take, stacked: drawn once, so that no test compiles the drawing of it."""
-    batch = transitions_of(KEY, 30)
-    return jax.tree.map(lambda x: x.reshape(5, 6, *x.shape[1:]) if batched else x[:5], batch)
+# What five updates take, stacked; drawn here, outside any trace, so that no test compiles the drawing of it.
+ONE_BY_ONE = jax.tree.map(lambda x: x[:5], transitions_of(KEY, 30))
+IN_BATCHES = jax.tree.map(lambda x: x.reshape(5, 6, *x.shape[1:]), transitions_of(KEY, 30))
+
+
+def updates_of(case: Case) -> Transition:
+    return IN_BATCHES if case.batched else ONE_BY_ONE
 
 
 def one_update_of(case: Case) -> Transition:
-    return jax.tree.map(lambda x: x[0], updates_of(case.batched))
+    return jax.tree.map(lambda x: x[0], updates_of(case))
 
 
 def learn(case: Case, estimator: AbstractEstimator, key: jax.Array) -> tuple[Any, Any]:
     """A scan over updates, as the runner does it."""
-    return _learn(estimator, key, updates_of(case.batched))
+    return _learn(estimator, key, updates_of(case))
 
 
 @jax.jit

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Key
 from bayesbellman.core.linalg import sherman_morrison
 from bayesbellman.core.types import Metrics, Transition
 from bayesbellman.evaluation.base import AbstractEstimator
+from bayesbellman.evaluation.summed_system import SummedSystem, empty_system
 
 Weighting = Literal["everything", "successor"]
 """Where the importance weight enters: ``w v (v - gamma v')^T`` or ``v (v - gamma w v')^T``; in both, ``w v r``."""
@@ -66,19 +67,7 @@ class LSTDPlus(AbstractEstimator[LSTDPlusState]):
         return inputs @ state.omega
 
 
-class LSTDState(eqx.Module):
-    """Sums of the system and of its right-hand side."""
-
-    matrix: Float[Array, "n n"]
-    rhs: Float[Array, " n"]
-
-    @property
-    def omega(self) -> Float[Array, " n"]:
-        """By the pseudo-inverse: of least norm while too few transitions were seen."""
-        return jnp.linalg.pinv(self.matrix, rtol=1e-15) @ self.rhs
-
-
-class LSTD(AbstractEstimator[LSTDState]):
+class LSTD(AbstractEstimator[SummedSystem]):
     """Plain LSTD(0), no regulariser: one transition an update, one pseudo-inverse a question.
 
     With the weight on everything it is linear BBO with the uninformative prior. The benchmark's LSTD puts it on the
@@ -88,18 +77,18 @@ class LSTD(AbstractEstimator[LSTDState]):
     num_features: int = eqx.field(static=True)
     weighting: Weighting = eqx.field(static=True, default="everything")
 
-    def init(self, key: Key[Array, ""]) -> LSTDState:
-        return LSTDState(jnp.zeros((self.num_features, self.num_features)), jnp.zeros(self.num_features))
+    def init(self, key: Key[Array, ""]) -> SummedSystem:
+        return empty_system(self.num_features)
 
-    def begin_episode(self, state: LSTDState) -> LSTDState:
+    def begin_episode(self, state: SummedSystem) -> SummedSystem:
         return state
 
-    def update(self, key: Key[Array, ""], state: LSTDState, transition: Transition) -> tuple[LSTDState, Metrics]:
+    def update(self, key: Key[Array, ""], state: SummedSystem, transition: Transition) -> tuple[SummedSystem, Metrics]:
         v_t, weight = transition.observation, transition.weight
         on_features = weight if self.weighting == "everything" else jnp.ones_like(weight)
         row = on_features * v_t - transition.discount * weight * transition.next_observation
-        updated = LSTDState(state.matrix + v_t[:, None] * row[None, :], state.rhs + weight * transition.reward * v_t)
+        updated = SummedSystem(state.matrix + v_t[:, None] * row[None, :], state.rhs + weight * transition.reward * v_t)
         return updated, {}
 
-    def value(self, state: LSTDState, inputs: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
+    def value(self, state: SummedSystem, inputs: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return inputs @ state.omega

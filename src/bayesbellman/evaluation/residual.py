@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Key
 from bayesbellman.core.linalg import sherman_morrison
 from bayesbellman.core.types import Metrics, Transition
 from bayesbellman.evaluation.base import AbstractEstimator
+from bayesbellman.evaluation.summed_system import SummedSystem, empty_system
 
 
 class BRMState(eqx.Module):
@@ -49,40 +50,26 @@ class BRM(AbstractEstimator[BRMState]):
         return inputs @ state.omega
 
 
-class BatchBRMState(eqx.Module):
-    """``sum w d d^T`` and ``sum w d r``."""
-
-    matrix: Float[Array, "n n"]
-    rhs: Float[Array, " n"]
-
-    @property
-    def omega(self) -> Float[Array, " n"]:
-        """By the pseudo-inverse: of least norm while too few transitions were seen."""
-        return jnp.linalg.pinv(self.matrix, rtol=1e-15) @ self.rhs
-
-
-class BatchBRM(AbstractEstimator[BatchBRMState]):
+class BatchBRM(AbstractEstimator[SummedSystem]):
     """Without a regulariser: one transition an update, one pseudo-inverse a question."""
 
     num_features: int = eqx.field(static=True)
 
-    def init(self, key: Key[Array, ""]) -> BatchBRMState:
-        return BatchBRMState(jnp.zeros((self.num_features, self.num_features)), jnp.zeros(self.num_features))
+    def init(self, key: Key[Array, ""]) -> SummedSystem:
+        return empty_system(self.num_features)
 
-    def begin_episode(self, state: BatchBRMState) -> BatchBRMState:
+    def begin_episode(self, state: SummedSystem) -> SummedSystem:
         return state
 
-    def update(
-        self, key: Key[Array, ""], state: BatchBRMState, transition: Transition
-    ) -> tuple[BatchBRMState, Metrics]:
+    def update(self, key: Key[Array, ""], state: SummedSystem, transition: Transition) -> tuple[SummedSystem, Metrics]:
         residual = transition.observation - transition.discount * transition.next_observation
         weighted = transition.weight * residual
-        updated = BatchBRMState(
+        updated = SummedSystem(
             state.matrix + weighted[:, None] * residual[None, :], state.rhs + weighted * transition.reward
         )
         return updated, {}
 
-    def value(self, state: BatchBRMState, inputs: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
+    def value(self, state: SummedSystem, inputs: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return inputs @ state.omega
 
 
