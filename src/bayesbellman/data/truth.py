@@ -10,12 +10,22 @@ from bayesbellman.envs.finite import FiniteMDP
 from bayesbellman.envs.linear_quadratic import LinearQuadratic
 
 
-def finite_values(mdp: FiniteMDP, policy: Float[AnyArray, "S A"], gamma: float) -> Float[np.ndarray, " S"]:
-    """``V^pi``, solved in float64 from ``V = r_pi + gamma P_pi V``; nothing follows a terminal state."""
+def finite_values(
+    mdp: FiniteMDP, policy: Float[AnyArray, "S A"], gamma: float, as_published: bool = False
+) -> Float[np.ndarray, " S"]:
+    """``V^pi``, solved in float64 from ``V = r_pi + gamma P_pi V``; nothing follows a terminal state.
+
+    ``as_published``: the benchmark averages transitions and rewards over actions apart from each other, which is exact
+    only where the reward does not depend on the action (on its random process it is off by 0.003).
+    """
     pi = np.asarray(policy, dtype=np.float64)
-    transition = np.asarray(mdp.transition, dtype=np.float64)
-    rewards = np.einsum("sa,sat,sat->s", pi, transition, np.asarray(mdp.reward, dtype=np.float64))
-    onward = np.einsum("sa,sat->st", pi, transition) * ~np.asarray(mdp.terminal)
+    transition, reward = np.asarray(mdp.transition, dtype=np.float64), np.asarray(mdp.reward, dtype=np.float64)
+    step = np.einsum("sa,sat->st", pi, transition)
+    if as_published:
+        rewards = np.sum(step * np.einsum("sa,sat->st", pi, reward), axis=1)
+    else:
+        rewards = np.einsum("sa,sat,sat->s", pi, transition, reward)
+    onward = step * ~np.asarray(mdp.terminal)
     return np.linalg.solve(np.eye(len(rewards)) - gamma * onward, rewards)
 
 

@@ -32,3 +32,25 @@ class AbstractEnv(eqx.Module, Generic[State]):
     @abc.abstractmethod
     def step(self, key: Key[Array, ""], state: State, action: Any) -> EnvStep[State]:
         """One step. The state returned is the true successor, also where the episode ends; nothing is reset."""
+
+
+class AbstractNoiseDrivenEnv(AbstractEnv[State]):
+    """All randomness enters as noise of one fixed kind, so that numbers drawn elsewhere can drive the dynamics too."""
+
+    @abc.abstractmethod
+    def draw(self, key: Key[Array, ""]) -> Float[Array, "..."]:
+        """Noise for one start or one step."""
+
+    @abc.abstractmethod
+    def begin(self, noise: Float[Array, "..."]) -> State:
+        """`reset` with this noise."""
+
+    @abc.abstractmethod
+    def advance(self, noise: Float[Array, "..."], state: State, action: Any) -> EnvStep[State]:
+        """`step` with this noise."""
+
+    def reset(self, key: Key[Array, ""]) -> State:
+        return self.begin(self.draw(key))
+
+    def step(self, key: Key[Array, ""], state: State, action: Any) -> EnvStep[State]:
+        return self.advance(self.draw(key), state, action)

@@ -1,4 +1,4 @@
-"""Finite Markov decision processes given by their tables, and the Boyan chain."""
+"""Finite Markov decision processes given by their tables; the Boyan chain and the random process of the benchmark."""
 
 import equinox as eqx
 import jax
@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from bayesbellman.envs.base import AbstractEnv, EnvStep
+from bayesbellman.core.sampling import categorical
+from bayesbellman.envs.base import AbstractNoiseDrivenEnv, EnvStep
 
 
 class FiniteState(eqx.Module):
@@ -16,7 +17,7 @@ class FiniteState(eqx.Module):
     time: Int[Array, ""]
 
 
-class FiniteMDP(AbstractEnv[FiniteState]):
+class FiniteMDP(AbstractNoiseDrivenEnv[FiniteState]):
     """States ``0..S-1`` and actions ``0..A-1``; an observation is the state's index.
 
     Entering a state marked ``terminal`` terminates the episode. After ``time_limit`` steps it is truncated (0: never).
@@ -31,20 +32,49 @@ class FiniteMDP(AbstractEnv[FiniteState]):
     terminal: Bool[Array, " S"]
     time_limit: int = eqx.field(static=True, default=0)
 
-    def reset(self, key: Key[Array, ""]) -> FiniteState:
-        index = jax.random.choice(key, self.initial.shape[0], p=self.initial)
-        return FiniteState(index.astype(jnp.int32), jnp.zeros((), jnp.int32))
+    def draw(self, key: Key[Array, ""]) -> Float[Array, ""]:
+        return jax.random.uniform(key, dtype=self.transition.dtype)
+
+    def begin(self, noise: Float[Array, ""]) -> FiniteState:
+        return FiniteState(categorical(noise, self.initial), jnp.zeros((), jnp.int32))
 
     def observe(self, state: FiniteState) -> Int[Array, ""]:
         return state.index
 
-    def step(self, key: Key[Array, ""], state: FiniteState, action: Int[Array, ""]) -> EnvStep[FiniteState]:
-        probabilities = self.transition[state.index, action]
-        index = jax.random.choice(key, probabilities.shape[0], p=probabilities).astype(jnp.int32)
+    def advance(self, noise: Float[Array, ""], state: FiniteState, action: Int[Array, ""]) -> EnvStep[FiniteState]:
+        return self.arrive(state, action, categorical(noise, self.transition[state.index, action]))
+
+    def arrive(self, state: FiniteState, action: Int[Array, ""], index: Int[Array, ""]) -> EnvStep[FiniteState]:
+        """The step whose successor is ``index``."""
         time = state.time + 1
-        terminated = self.terminal[index]
         truncated = jnp.asarray(self.time_limit > 0) & (time >= self.time_limit)
-        return EnvStep(FiniteState(index, time), self.reward[state.index, action, index], terminated, truncated)
+        reward = self.reward[state.index, action, index]
+        return EnvStep(FiniteState(index, time), reward, self.terminal[index], truncated)
+
+
+class FoldedMDP(AbstractNoiseDrivenEnv[FiniteState]):
+    """A finite process whose sampled indices are taken modulo ``modulus``: a quirk of the benchmark, by its name.
+
+    Its sampler keeps indices in eight bits. Of 400 states it visits 256, the first 144 twice as often, while true
+    values are those of the process inside, unfolded.
+    """
+
+    mdp: FiniteMDP
+    modulus: int = eqx.field(static=True, default=256)
+
+    def draw(self, key: Key[Array, ""]) -> Float[Array, ""]:
+        return self.mdp.draw(key)
+
+    def begin(self, noise: Float[Array, ""]) -> FiniteState:
+        state = self.mdp.begin(noise)
+        return FiniteState(state.index % self.modulus, state.time)
+
+    def observe(self, state: FiniteState) -> Int[Array, ""]:
+        return state.index
+
+    def advance(self, noise: Float[Array, ""], state: FiniteState, action: Int[Array, ""]) -> EnvStep[FiniteState]:
+        index = categorical(noise, self.mdp.transition[state.index, action])
+        return self.mdp.arrive(state, action, index % self.modulus)
 
 
 def boyan_chain(episode_length: int = 20) -> FiniteMDP:
@@ -67,4 +97,21 @@ def boyan_chain(episode_length: int = 20) -> FiniteMDP:
         initial=jnp.zeros(num_states).at[0].set(1.0),
         terminal=jnp.zeros(num_states, dtype=bool),
         time_limit=episode_length,
+    )
+
+
+def random_mdp(seed: int, num_states: int = 400, num_actions: int = 10) -> FiniteMDP:
+    """The random process of the linear experiments (Dann et al. 2014): uniform random tables, rewards ``r(a, s')``.
+
+    The benchmark sets no seed before it draws the tables; ``seed`` seeds the same generator and order of draws.
+    """
+    rng = np.random.RandomState(seed)
+    initial = rng.random_sample(num_states) + 1e-5
+    reward = rng.random_sample((num_actions, num_states))
+    transition = rng.random_sample((num_states, num_actions, num_states)) + 1e-5
+    return FiniteMDP(
+        transition=jnp.asarray(transition / transition.sum(axis=2, keepdims=True), dtype=float),
+        reward=jnp.asarray(np.broadcast_to(reward, transition.shape), dtype=float),
+        initial=jnp.asarray(initial / initial.sum(), dtype=float),
+        terminal=jnp.zeros(num_states, dtype=bool),
     )

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from bayesbellman.envs.base import AbstractEnv, EnvStep
+from bayesbellman.envs.base import AbstractNoiseDrivenEnv, EnvStep
 
 
 class LinearQuadraticState(eqx.Module):
@@ -19,7 +19,7 @@ class LinearQuadraticState(eqx.Module):
     time: Int[Array, ""]
 
 
-class LinearQuadratic(AbstractEnv[LinearQuadraticState]):
+class LinearQuadratic(AbstractNoiseDrivenEnv[LinearQuadraticState]):
     """Linear dynamics with Gaussian noise and a quadratic reward; an observation is the state vector."""
 
     dynamics: Float[Array, "S S"]
@@ -35,19 +35,21 @@ class LinearQuadratic(AbstractEnv[LinearQuadraticState]):
     start: Float[Array, " S"]
     time_limit: int = eqx.field(static=True, default=0)
 
-    def reset(self, key: Key[Array, ""]) -> LinearQuadraticState:
+    def draw(self, key: Key[Array, ""]) -> Float[Array, " S"]:
+        return jax.random.normal(key, self.start.shape, self.start.dtype)
+
+    def begin(self, noise: Float[Array, " S"]) -> LinearQuadraticState:
         return LinearQuadraticState(self.start, jnp.zeros((), jnp.int32))
 
     def observe(self, state: LinearQuadraticState) -> Float[Array, " S"]:
         return state.vector
 
-    def step(
-        self, key: Key[Array, ""], state: LinearQuadraticState, action: Float[Array, " D"]
+    def advance(
+        self, noise: Float[Array, " S"], state: LinearQuadraticState, action: Float[Array, " D"]
     ) -> EnvStep[LinearQuadraticState]:
         s_t, time = state.vector, state.time + 1
         reward = s_t @ self.state_reward @ s_t + action @ self.action_reward @ action
-        noise = jnp.sqrt(self.noise) * jax.random.normal(key, s_t.shape, s_t.dtype)
-        s_tp1 = self.dynamics @ s_t + self.control @ action + noise
+        s_tp1 = self.dynamics @ s_t + self.control @ action + jnp.sqrt(self.noise) * noise
         truncated = jnp.asarray(self.time_limit > 0) & (time >= self.time_limit)
         return EnvStep(LinearQuadraticState(s_tp1, time), reward, jnp.zeros((), bool), truncated)
 

@@ -120,19 +120,23 @@ class TraceBRM(AbstractEstimator[TraceBRMState]):
     ) -> tuple[TraceBRMState, Metrics]:
         weight, reward = transition.weight, transition.weight * transition.reward
         residual = transition.observation - transition.discount * weight * transition.next_observation
-        square = state.decay**2 * state.square + 1
-        root, share = jnp.sqrt(square), state.decay / jnp.sqrt(square)
+        trace_decay = jnp.asarray(self.trace_decay, weight.dtype)
+        # A square of 0 is the start of an episode: no transition before, whose weight then counts as 1.
+        decay = jnp.where(state.square == 0, trace_decay * transition.discount, state.decay)
+        square = decay**2 * state.square + 1
+        root, share = jnp.sqrt(square), decay / jnp.sqrt(square)
         first, second = root * residual + share * state.residual_trace, share * state.residual_trace
         left, right = jnp.stack([first, second], axis=1), jnp.stack([first, -second])
         target = jnp.stack([root * reward + share * state.reward_trace, -share * state.reward_trace])
-        gain = state.inverse @ left @ jnp.linalg.inv(jnp.eye(2, dtype=root.dtype) + right @ state.inverse @ left)
+        spread = state.inverse @ left
+        gain = spread @ jnp.linalg.inv(jnp.eye(2, dtype=root.dtype) + right @ spread)
         updated = TraceBRMState(
-            inverse=state.inverse - gain @ right @ state.inverse,
+            inverse=state.inverse - gain @ (right @ state.inverse),
             omega=state.omega + gain @ (target - right @ state.omega),
-            residual_trace=state.decay * state.residual_trace + square * residual,
-            reward_trace=state.decay * state.reward_trace + square * reward,
+            residual_trace=decay * state.residual_trace + square * residual,
+            reward_trace=decay * state.reward_trace + square * reward,
             square=square,
-            decay=jnp.asarray(self.trace_decay, root.dtype) * transition.discount * weight,
+            decay=trace_decay * transition.discount * weight,
         )
         return updated, {}
 
