@@ -18,7 +18,7 @@ class Command(Protocol):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run ``bbo``. Exit codes: 0 done, 1 output closed, 2 bad input, 130 interrupted."""
+    """Run ``bbo``. Exit codes: 0 done, 1 output closed, 2 bad input, 3 a check fell short, 73 in use, 130 stopped."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # an ASCII terminal shows '?', and nothing crashes
@@ -38,10 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if extra is None:
             raise
         _fail(f"this needs {error.name}, which is not installed: pip install 'bayesbellman[{extra}]'", 2)
-    except (ValueError, TypeError, OSError, MemoryError) as error:
+    except (ValueError, TypeError, OSError, MemoryError, RuntimeError) as error:
         if os.environ.get("BBO_TRACEBACK"):
             raise
-        _fail(str(error) or type(error).__name__, 2)
+        in_use = type(error).__name__ == "InUse"
+        _fail(str(error) or type(error).__name__, 73 if in_use else 2)
 
 
 def _parse(arguments: list[str]) -> Command:
@@ -49,12 +50,16 @@ def _parse(arguments: list[str]) -> Command:
         return _Say(f"bayesbellman {__version__}")
     import tyro
 
+    from bayesbellman.cli.check import Check
     from bayesbellman.cli.demo import Demo
     from bayesbellman.cli.evaluate_linear import EvaluateLinear
+    from bayesbellman.cli.reproduce import Reproduce
 
     commands = (
         Annotated[Demo, tyro.conf.subcommand("demo")]
         | Annotated[EvaluateLinear, tyro.conf.subcommand("evaluate-linear")]
+        | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
+        | Annotated[Check, tyro.conf.subcommand("check")]
     )
     description = f"Bayesian Bellman operators, version {__version__}. `bbo COMMAND --help` says what a command takes."
     return tyro.cli(

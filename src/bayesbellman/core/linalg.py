@@ -20,6 +20,15 @@ def sherman_morrison(
     return inverse - inverse_u[:, None] * (v_inverse / (1 + v @ inverse_u))[None, :]
 
 
+def woodbury_gain(
+    inverse: Float[AnyArray, "n n"], u: Float[AnyArray, "k n"], v: Float[AnyArray, "k n"]
+) -> Float[AnyArray, "n k"]:
+    """``G = M^-1 U^T (I + V M^-1 U^T)^-1``: then ``(M + U^T V)^-1 = M^-1 - G V M^-1``, for k rows at once."""
+    xp = inverse.__array_namespace__()
+    spread = inverse @ u.T
+    return spread @ xp.linalg.inv(xp.eye(u.shape[0], dtype=inverse.dtype) + v @ spread)
+
+
 def symmetrise(matrix: Float[AnyArray, "n n"]) -> Float[AnyArray, "n n"]:
     """The symmetric part: removes what rounding broke."""
     return (matrix + matrix.T) / 2

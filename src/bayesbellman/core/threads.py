@@ -29,7 +29,7 @@ def split_among_cores(work: Callable[[int, int], Part], num_items: int, enough: 
     ranges = min(workers * RANGES_A_WORKER, num_items // enough)
     if workers < 2 or ranges < 2:
         return [work(0, num_items)]
-    with _one_blas_thread_each() as limited:
+    with one_blas_thread_each() as limited:
         if not limited:
             return [work(0, num_items)]
         edges = [num_items * i // ranges for i in range(ranges + 1)]
@@ -43,7 +43,8 @@ def _cores() -> int:
 
 
 @contextmanager
-def _one_blas_thread_each() -> Iterator[bool]:
+def one_blas_thread_each() -> Iterator[bool]:
+    """Hold BLAS and LAPACK to one thread a caller while the body runs. Without threadpoolctl: False, nothing held."""
     try:
         from threadpoolctl import threadpool_limits
     except ModuleNotFoundError:

@@ -4,7 +4,9 @@ import abc
 from typing import Any, Generic, TypeVar
 
 import equinox as eqx
-from jaxtyping import Array, Float, Key
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Key
 
 from bayesbellman.core.types import AnyArray, Metrics, Transition
 
@@ -29,6 +31,20 @@ class AbstractEstimator(eqx.Module, Generic[State]):
     @abc.abstractmethod
     def begin_episode(self, state: State) -> State:
         """The state at the start of an episode: eligibility traces are dropped, what was learnt is kept."""
+
+    def absorb(self, key: Key[Array, ""], state: State, transitions: Transition, restarts: Bool[Array, " N"]) -> State:
+        """The state after transitions taken one by one in order, traces dropped where an episode begins.
+
+        A class may override it with a faster way to the same state.
+        """
+
+        def one(state: State, inputs: tuple[Transition, Array]) -> tuple[State, None]:
+            transition, restart = inputs
+            begun = self.begin_episode(state)
+            state = jax.tree.map(lambda fresh, kept: jnp.where(restart, fresh, kept), begun, state)
+            return self.update(key, state, transition)[0], None
+
+        return jax.lax.scan(one, state, (transitions, restarts))[0]
 
     @abc.abstractmethod
     def value(self, state: State, inputs: Any) -> Float[AnyArray, "*batch"]:

@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from bayesbellman.core.linalg import sherman_morrison
 from bayesbellman.core.types import Metrics, Transition
 from bayesbellman.evaluation.base import AbstractEstimator
+from bayesbellman.evaluation.blocks import FROM_FEATURES, update_inverse
 from bayesbellman.evaluation.linear_system import (
     LinearStatistics,
     as_jax,
@@ -66,6 +67,19 @@ class RecursiveLinearBBO(AbstractEstimator[RecursionState]):
         self, key: Key[Array, ""], state: RecursionState, transition: Transition
     ) -> tuple[RecursionState, Metrics]:
         return absorb(state, transition), {}
+
+    def absorb(
+        self, key: Key[Array, ""], state: RecursionState, transitions: Transition, restarts: Bool[Array, " N"]
+    ) -> RecursionState:
+        v_t, weight = transitions.observation, transitions.weight[:, None]
+        if v_t.shape[1] < FROM_FEATURES:
+            return super().absorb(key, state, transitions, restarts)
+        delta = weight * (v_t - transitions.discount[:, None] * transitions.next_observation)
+        return RecursionState(
+            inverse=update_inverse(state.inverse, v_t, delta),
+            chi=state.chi + transitions.reward @ (weight * v_t),
+            count=state.count + v_t.shape[0],
+        )
 
     def value(self, state: RecursionState, inputs: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return inputs @ state.omega

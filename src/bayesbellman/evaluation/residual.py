@@ -6,11 +6,12 @@ problem).
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Bool, Float, Key
 
 from bayesbellman.core.linalg import sherman_morrison
 from bayesbellman.core.types import Metrics, Transition
 from bayesbellman.evaluation.base import AbstractEstimator
+from bayesbellman.evaluation.blocks import FROM_FEATURES, update_inverse
 from bayesbellman.evaluation.summed_system import SummedSystem, empty_system
 
 
@@ -46,6 +47,15 @@ class BRM(AbstractEstimator[BRMState]):
         )
         return updated, {}
 
+    def absorb(
+        self, key: Key[Array, ""], state: BRMState, transitions: Transition, restarts: Bool[Array, " N"]
+    ) -> BRMState:
+        if transitions.observation.shape[1] < FROM_FEATURES:
+            return super().absorb(key, state, transitions, restarts)
+        residual = transitions.observation - transitions.discount[:, None] * transitions.next_observation
+        weighted = transitions.weight[:, None] * residual
+        return BRMState(update_inverse(state.inverse, weighted, residual), state.rhs + transitions.reward @ weighted)
+
     def value(self, state: BRMState, inputs: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return inputs @ state.omega
 
@@ -68,6 +78,13 @@ class BatchBRM(AbstractEstimator[SummedSystem]):
             state.matrix + weighted[:, None] * residual[None, :], state.rhs + weighted * transition.reward
         )
         return updated, {}
+
+    def absorb(
+        self, key: Key[Array, ""], state: SummedSystem, transitions: Transition, restarts: Bool[Array, " N"]
+    ) -> SummedSystem:
+        residual = transitions.observation - transitions.discount[:, None] * transitions.next_observation
+        weighted = transitions.weight[:, None] * residual
+        return SummedSystem(state.matrix + weighted.T @ residual, state.rhs + transitions.reward @ weighted)
 
     def value(self, state: SummedSystem, inputs: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return inputs @ state.omega

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from bayesbellman.core.types import Transition
 from bayesbellman.data.interact import Experience
@@ -17,7 +17,7 @@ from bayesbellman.data.problems import EvaluationMeasure
 from bayesbellman.evaluation.base import AbstractEstimator
 from bayesbellman.nn.features import AbstractFeatures
 
-CACHE_BYTES = 1_000_000
+CACHE_BYTES = 500_000
 """Runs are taken together while their states stay below this: beyond, a run's matrices leave the processor's cache."""
 
 
@@ -67,24 +67,6 @@ class Checkpoints(NamedTuple):
         return cls(int(marks[0]), int(steps[0]) if len(steps) else 0, len(marks))
 
 
-def absorb(
-    key: Key[Array, ""],
-    estimator: AbstractEstimator,
-    state: Any,
-    transitions: Transition,
-    restarts: Bool[Array, " N"],
-) -> Any:
-    """The estimator's state after these transitions, in order; where an episode begins, its traces are dropped."""
-
-    def one(state: Any, inputs: tuple[Transition, Array]) -> tuple[Any, None]:
-        transition, restart = inputs
-        begun = estimator.begin_episode(state)
-        state = jax.tree.map(lambda fresh, kept: jnp.where(restart, fresh, kept), begun, state)
-        return estimator.update(key, state, transition)[0], None
-
-    return jax.lax.scan(one, state, (transitions, restarts))[0]
-
-
 def learning_curve(
     key: Key[Array, ""],
     estimator: AbstractEstimator,
@@ -105,7 +87,7 @@ def learning_curve(
         return jax.tree.map(lambda x: x.astype(precision), in_features)
 
     def stretch(state: Any, part: Experience) -> tuple[Any, Float[Array, ""]]:
-        state = absorb(key, estimator, state, described(part.transitions), part.restarts)
+        state = estimator.absorb(key, state, described(part.transitions), part.restarts)
         return state, error.rmse(estimator, state)
 
     first, every, number = checkpoints

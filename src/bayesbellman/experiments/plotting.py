@@ -8,11 +8,13 @@ import matplotlib as mpl
 from cycler import cycler
 
 INK, FAINT = "#222222", "#888888"
-BLUE, ORANGE, GREEN, PINK = (
+BLUE, ORANGE, GREEN, PINK, SKY, YELLOW = (
     "#0072b2",
     "#d55e00",
     "#009e73",
     "#cc79a7",
+    "#56b4e9",
+    "#e69f00",
 )  # told apart also by colour-blind readers
 
 

@@ -1,0 +1,32 @@
+"""``bbo check``: hold a reproduction against the paper, cell by cell."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+
+@dataclass(frozen=True)
+class Check:
+    """Print the paper's numbers beside ours, with a verdict for each; the exit code is 3 if one falls short."""
+
+    artefact: Annotated[str, tyro.conf.Positional]
+    """What was reproduced (bbo reproduce --list)."""
+    results: Path | None = None
+    """Folder that bbo reproduce left. [default: reproduced/ARTEFACT]"""
+
+    def run(self) -> None:
+        from bayesbellman.experiments.checking import HEADER, judge
+        from bayesbellman.experiments.registry import artefact
+        from bayesbellman.runs.tables import aligned
+
+        chosen = artefact(self.artefact)
+        folder = self.results if self.results is not None else Path("reproduced") / chosen.name
+        verdicts = judge(chosen.expected(), chosen.cells(folder))
+        print(aligned((*chosen.header, *HEADER), [(*verdict.address, *verdict.row) for verdict in verdicts]))
+        short = [verdict for verdict in verdicts if not verdict.ok]
+        print(f"{len(verdicts) - len(short)} of {len(verdicts)} cells agree with the paper.")
+        if short:
+            sys.exit(3)

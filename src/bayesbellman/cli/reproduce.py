@@ -1,0 +1,58 @@
+"""``bbo reproduce``: make an artefact of the paper again."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+
+@dataclass(frozen=True)
+class Reproduce:
+    """Make a table or figure of the paper again, and leave tables, figures and a report.
+
+    A run that was stopped goes on where it was when the same command is given again.
+    """
+
+    artefact: Annotated[str | None, tyro.conf.Positional] = None
+    """What to reproduce; --list names what there is."""
+    out: Path | None = None
+    """Folder for the results. [default: reproduced/ARTEFACT]"""
+    quick: bool = False
+    """A few runs of everything: a check that it works, not a result."""
+    seeds: int | None = None
+    """Independent runs of each task and method. [default: the paper's]"""
+    tasks: tuple[str, ...] = ()
+    """Only these tasks. [default: all]"""
+    methods: tuple[str, ...] = ()
+    """Only these methods. [default: all]"""
+    variants: tuple[str, ...] = ()
+    """Only these variants: as published, corrected, and so on. [default: all]"""
+    list: bool = False
+    """Name what can be reproduced."""
+    overwrite: bool = False
+    """Replace the results folder if it exists, and drop an interrupted run."""
+
+    def run(self) -> None:
+        from bayesbellman.experiments.registry import TITLES, artefact
+
+        if self.list or self.artefact is None:
+            print("\n".join(f"{name}: {title}" for name, title in TITLES.items()))
+            if not self.list:
+                raise ValueError("name what to reproduce, one of the above")
+            return
+        chosen = artefact(self.artefact)
+
+        from bayesbellman.experiments.artefact import Request
+        from bayesbellman.experiments.running import reproduce
+
+        out = self.out if self.out is not None else Path("reproduced") / chosen.name
+        request = Request(self.quick, self.seeds, self.tasks, self.methods, self.variants)
+        text = reproduce(chosen, request, out, overwrite=self.overwrite, say=_say)
+        print(text)
+        print(f"Report: {out / 'report.md'}")
+
+
+def _say(words: str) -> None:
+    print(f"bbo: {words}", file=sys.stderr)

@@ -1,0 +1,100 @@
+"""What an artefact of the paper declares: what to run, how to show it, what is expected of it. To add one:
+
+- a folder ``experiments/<name>/`` with ``sweep.py`` (a `Plan` of jobs), ``analysis.py`` (tables, figures, a report) and
+  ``expected.py`` (the paper's numbers with a tolerance and a reason), and in its ``__init__.py`` an `Artefact`;
+- one row in `experiments.registry`.
+
+Progress, parallel jobs, resuming, output folders and verdicts are then shared.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+Arrays = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asks for; empty tuples are everything."""
+
+    quick: bool = False
+    seeds: int | None = None
+    tasks: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+
+
+class Job(NamedTuple):
+    """A piece of the work that is done, and kept, as one."""
+
+    name: str
+    """Unique; the name of the file that keeps its result."""
+    units: int
+    run: Callable[[], Arrays]
+
+
+class Plan(NamedTuple):
+    """All of the work. ``settings`` describe it as JSON: interrupted work is resumed only under the same settings."""
+
+    settings: dict[str, object]
+    unit: str
+    jobs: tuple[Job, ...]
+
+
+class Done(NamedTuple):
+    """What came of a plan: results by job, and what went wrong by job."""
+
+    results: Mapping[str, Arrays]
+    failures: Mapping[str, str]
+
+
+class Cell(NamedTuple):
+    """One number of ours, by its address in the artefact."""
+
+    mean: float
+    stderr: float
+    spread: float
+    """Deviation between repetitions of the paper's experiment that its seeds do not fix; 0 where they fix all."""
+    runs: int
+    """Runs that ended with a finite number; the mean is over them."""
+    failed: int
+    """Runs that did not."""
+
+
+class Expected(NamedTuple):
+    """One number of the paper, and when ours agrees with it."""
+
+    printed: str
+    agrees: Callable[[Cell], bool]
+    rule: str
+    """The tolerance and its reason, in words."""
+
+
+Address = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A table or figure of the paper, as data."""
+
+    name: str
+    plan: Callable[[Request], Plan]
+    analyse: Callable[[Plan, Done, Path], str]
+    """Writes tables, figures and ``report.md`` into the folder; returns what to print."""
+    cells: Callable[[Path], Mapping[Address, Cell]]
+    """Our numbers, read back from a folder that `analyse` wrote."""
+    expected: Callable[[], Mapping[Address, Expected]]
+    header: tuple[str, ...]
+    """Names of an address's parts."""
+
+
+def choose(kind: str, asked: tuple[str, ...], existing: tuple[str, ...]) -> tuple[str, ...]:
+    """Those asked for, in the order in which they exist; all if none is asked for."""
+    unknown = [name for name in asked if name not in existing]
+    if unknown:
+        raise ValueError(f"--{kind}: there is no {', '.join(unknown)}; there are {', '.join(existing)}")
+    return tuple(name for name in existing if name in asked) if asked else existing

@@ -1,0 +1,19 @@
+"""The artefacts of the paper that can be reproduced, by name."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bayesbellman.experiments.artefact import Artefact
+
+TITLES = {
+    "linear": "policy evaluation with linear features: nine tasks, seven methods, two tables, a nine-panel figure",
+}
+"""Name of the artefact, which is its folder's, and a line on it."""
+
+
+def artefact(name: str) -> "Artefact":
+    """The artefact of that name; its modules are imported now."""
+    if name not in TITLES:
+        raise ValueError(f"there is no artefact {name!r}; there are: {', '.join(TITLES)} (see bbo reproduce --list)")
+    return import_module(f"bayesbellman.experiments.{name}").ARTEFACT
