@@ -35,16 +35,17 @@ class AbstractEstimator(eqx.Module, Generic[State]):
     def absorb(self, key: Key[Array, ""], state: State, transitions: Transition, restarts: Bool[Array, " N"]) -> State:
         """The state after transitions taken one by one in order, traces dropped where an episode begins.
 
-        A class may override it with a faster way to the same state.
+        A class may override it with a faster way to the same state. One whose update takes a batch takes them as one.
         """
 
-        def one(state: State, inputs: tuple[Transition, Array]) -> tuple[State, None]:
-            transition, restart = inputs
+        def one(state: State, inputs: tuple[Array, Transition, Array]) -> tuple[State, None]:
+            one_key, transition, restart = inputs
             begun = self.begin_episode(state)
             state = jax.tree.map(lambda fresh, kept: jnp.where(restart, fresh, kept), begun, state)
-            return self.update(key, state, transition)[0], None
+            return self.update(one_key, state, transition)[0], None
 
-        return jax.lax.scan(one, state, (transitions, restarts))[0]
+        keys = jax.random.split(key, restarts.shape[0])
+        return jax.lax.scan(one, state, (keys, transitions, restarts))[0]
 
     @abc.abstractmethod
     def value(self, state: State, inputs: Any) -> Float[AnyArray, "*batch"]:

@@ -160,5 +160,10 @@ class BlockLinearBBO(AbstractEstimator[LinearStatistics]):
         updated = state + transition_statistics(transition)
         return updated, {"effective_sample_size": updated.effective_sample_size}
 
+    def absorb(
+        self, key: Key[Array, ""], state: LinearStatistics, transitions: Transition, restarts: Bool[Array, " N"]
+    ) -> LinearStatistics:
+        return self.update(key, state, transitions)[0]
+
     def value(self, state: LinearStatistics, inputs: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return inputs @ solve_fixed_point(self.model, state)

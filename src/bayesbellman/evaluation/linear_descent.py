@@ -2,7 +2,7 @@
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from bayesbellman.core.timescales import AbstractSchedule, robbins_monro_fault
 from bayesbellman.core.trees import project_to_ball
@@ -58,6 +58,11 @@ class StochasticLinearBBO(AbstractEstimator[DescentState]):
         step = self.step_size(state.step).astype(state.omega.dtype)
         omega = project_to_ball(state.omega - step * gradient, self.radius)
         return DescentState(statistics, omega, state.step + 1), {"gradient_norm": jnp.linalg.norm(gradient)}
+
+    def absorb(
+        self, key: Key[Array, ""], state: DescentState, transitions: Transition, restarts: Bool[Array, " N"]
+    ) -> DescentState:
+        return self.update(key, state, transitions)[0]
 
     def value(self, state: DescentState, inputs: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return inputs @ state.omega

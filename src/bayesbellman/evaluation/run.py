@@ -76,7 +76,8 @@ def learning_curve(
     checkpoints: Checkpoints,
 ) -> Float[Array, " K"]:
     """RMSE at each checkpoint of one run, transition by transition. Pure: jit it, vmap it over runs and settings."""
-    state = estimator.init(key)
+    init_key, first_key, rest_key = jax.random.split(key, 3)
+    state = estimator.init(init_key)
     precision = _precision(state)
 
     def described(part: Transition) -> Transition:
@@ -86,16 +87,17 @@ def learning_curve(
         )
         return jax.tree.map(lambda x: x.astype(precision), in_features)
 
-    def stretch(state: Any, part: Experience) -> tuple[Any, Float[Array, ""]]:
-        state = estimator.absorb(key, state, described(part.transitions), part.restarts)
+    def stretch(state: Any, inputs: tuple[Array, Experience]) -> tuple[Any, Float[Array, ""]]:
+        stretch_key, part = inputs
+        state = estimator.absorb(stretch_key, state, described(part.transitions), part.restarts)
         return state, error.rmse(estimator, state)
 
     first, every, number = checkpoints
-    state, start = stretch(state, jax.tree.map(lambda x: x[:first], experience))
+    state, start = stretch(state, (first_key, jax.tree.map(lambda x: x[:first], experience)))
     stretches = jax.tree.map(
         lambda x: x[first : first + every * (number - 1)].reshape((number - 1, every, *x.shape[1:])), experience
     )
-    _, rest = jax.lax.scan(stretch, state, stretches)
+    _, rest = jax.lax.scan(stretch, state, (jax.random.split(rest_key, number - 1), stretches))
     return jnp.concatenate([start[None], rest])
 
 
@@ -112,10 +114,11 @@ def learning_curves(
     sizes = jax.eval_shape(estimator.init, key)
     state_bytes = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(sizes))
 
-    def one(run: Experience) -> Float[Array, " K"]:
-        return learning_curve(key, estimator, run, features, error, checkpoints)
+    def one(run: tuple[Array, Experience]) -> Float[Array, " K"]:
+        return learning_curve(run[0], estimator, run[1], features, error, checkpoints)
 
-    return jax.lax.map(one, experience, batch_size=max(1, CACHE_BYTES // state_bytes))
+    keys = jax.random.split(key, experience.restarts.shape[0])
+    return jax.lax.map(one, (keys, experience), batch_size=max(1, CACHE_BYTES // state_bytes))
 
 
 def _precision(state: Any) -> Any:

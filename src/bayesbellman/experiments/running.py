@@ -7,6 +7,9 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
+
 from bayesbellman.core.threads import one_blas_thread_each
 from bayesbellman.experiments.artefact import Arrays, Artefact, Done, Job, Plan, Request
 from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
@@ -53,6 +56,7 @@ def run_plan(plan: Plan, work: Path, report: Report, say: Say, workers: int | No
         say(f"resumed: {len(results)} of {len(plan.jobs)} jobs were already done")
     report(done, "")
     pending = [job for job in plan.jobs if job.name not in results]
+    jax.block_until_ready(jnp.linalg.inv(jnp.eye(2)))  # loads the LAPACK that JAX calls, so that the limit finds it
     with one_blas_thread_each(), ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         running: dict[Future[Arrays], Job] = {pool.submit(job.run): job for job in pending}
         try:
