@@ -32,10 +32,14 @@ test-peers: .venv-peers/.ready
 
 bench: .venv-peers/.ready
 	.venv-peers/bin/python benchmarks/linear.py --out results/benchmarks
+	.venv-peers/bin/python benchmarks/linear_suite.py --out results/benchmarks
 
-# Everything under results/ that takes minutes on a CPU, and the numbers of README and docs with it.
+# Everything under results/ (some 20 minutes on two cores), and the numbers of README and docs with it.
 results: .venv/.dev bench
 	$(BIN)/bbo demo --out results/demo --overwrite
+	$(BIN)/bbo reproduce linear --out results/linear --overwrite
+	$(BIN)/bbo check linear --results results/linear
+	$(BIN)/bbo reproduce off_policy --out results/off_policy --overwrite
 	mkdir -p results/widths
 	$(BIN)/python examples/widths.py > results/widths/widths.txt
 	$(BIN)/python -m bayesbellman.runs.provenance python examples/widths.py > results/widths/provenance.json

@@ -3,6 +3,7 @@
 A block stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``. Nobody types into it; a test compares.
 """
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -41,7 +42,121 @@ def widths() -> str:
     return f"```text\n{table}\n```\n\n`{origin['command']}`, commit {origin['commit']}, {origin['machine']}."
 
 
-BLOCKS = {"speed": (ROOT / "README.md", speed), "widths": (ROOT / "docs" / "linear_evaluation.md", widths)}
+def off_policy() -> str:
+    """Errors, widths and coverages of the off-policy study at the smallest, a middle and the largest size."""
+    folder = RESULTS / "off_policy"
+    with (folder / "curves.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    origin = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    sizes, numbers = origin["settings"]["sizes"], origin["settings"]["runs"]
+    mean, error = (
+        {(r["task"], r["data"], int(r["transitions"]), r["quantity"]): float(r[part]) for r in rows}
+        for part in ("mean", "stderr")
+    )
+    titles = {"disc_random_off": "random MDP", "lqr_full_offpolicy": "cart-pole"}
+    widths = {"value": "value width", "ess": "corrected", "sandwich": "sandwich", "jackknife": "jackknife"}
+    header = ("task", "data", "N", "ESS / N", "in the limit", "RMSE", *widths.values())
+    lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
+    for at in [
+        (task, data, sizes[task][k])
+        for task in titles
+        for data in ("weighted", "on-policy")
+        for k in (0, len(sizes[task]) // 2, -1)
+    ]:
+        cells = [titles[at[0]], at[1], str(at[2])]
+        cells += [f"{mean[*at, quantity]:.2f}" for quantity in ("ess_share", "ess_share_limit")]
+        cells += [f"{mean[*at, 'rmse']:.3f}"]
+        for name in widths:
+            share, stderr = 100 * mean[*at, f"cover_{name}"], 100 * error[*at, f"cover_{name}"]
+            cells.append(f"{mean[*at, f'rms_{name}']:.3f}, {share:.0f} ± {stderr:.0f} %")
+        lines.append(f"| {' | '.join(cells)} |")
+    heaviest = mean["disc_random_off", "weighted", sizes["disc_random_off"][-1], "largest_weight"]
+    runs = " and ".join(f"{number} runs of the {titles[task]}" for task, number in numbers.items())
+    note = (
+        "RMSE and widths are root mean squares over the evaluation measure. After each width: the share of the measure"
+        " whose 90 % band of that width holds the true value, with its standard error. Means over"
+        f" {runs}, seeds from 0. The largest weight in a whole run of the random MDP is {heaviest:.0f} on average."
+        f" `{origin['command']}`, commit {origin['commit']}, {origin['machine']}."
+    )
+    return "\n".join([*lines, "", note])
+
+
+def linear_cells() -> dict[tuple[str, ...], dict[str, str]]:
+    """Cells of the linear tables, by variant, table, task and method."""
+    with (RESULTS / "linear" / "cells.csv").open(newline="", encoding="utf-8") as file:
+        return {(r["variant"], r["table"], r["task"], r["method"]): r for r in csv.DictReader(file)}
+
+
+def linear_origin() -> str:
+    origin = json.loads((RESULTS / "linear" / "provenance.json").read_text(encoding="utf-8"))
+    made = f"`{origin['command']}`, commit {origin['commit']}, {origin['machine']}"
+    return f"{made}; seeds from 0, the paper's numbers of runs."
+
+
+def _number(cell: dict[str, str]) -> str:
+    mean, error = float(cell["mean"]), float(cell["stderr"])
+    return f"{mean:,.0f} ± {error:,.0f}" if mean > 1e3 else f"{mean:.2f} ± {error:.2g}"
+
+
+QUIRKS = (
+    ("sampled states folded to 8 bits", "sum", "disc_random_on", ("GTD2", "BBO")),
+    ("sampled states folded to 8 bits", "final", "disc_random_on", ("GTD2", "BBO")),
+    ("density normaliser (with it, the step sizes)", "final", "link20_imp_offpolicy", ("TD", "GTD2", "LSTD+", "BRM")),
+    ("weight of LSTD on successor and reward alone", "final", "disc_random_off", ("LSTD",)),
+    ("weight of LSTD on successor and reward alone", "final", "lqr_imp_offpolicy", ("LSTD",)),
+    ("weight of LSTD on successor and reward alone", "final", "lqr_full_offpolicy", ("LSTD",)),
+    ("both of the above", "final", "link20_imp_offpolicy", ("LSTD",)),
+    ("prior variance 0.01, stated as 0.1", "final", "lqr_imp_onpolicy", ("BBO",)),
+    ("prior variance 0.01, stated as 0.1", "sum", "lqr_imp_offpolicy", ("BBO",)),
+    ("prior variance 3, stated as 10, and the normaliser", "sum", "link20_imp_offpolicy", ("BBO",)),
+    ("trace of BRM(λ) starts from 1", "sum", "lqr_imp_onpolicy", ("BRM",)),
+    ("first weight of TD ignored", "final", "lqr_full_offpolicy", ("TD",)),
+)
+
+
+def linear_quirks() -> str:
+    """Cells in which a quirk shows: as published with our random numbers, and without it, with the same."""
+    cells = linear_cells()
+    lines = ["| quirk | table | task | method | with it | without |", "|---|---|---|---|---|---|"]
+    for quirk, table, task, methods in QUIRKS:
+        for method in methods:
+            with_it, without = (_number(cells[v, table, task, method]) for v in ("own-streams", "correct"))
+            lines.append(f"| {quirk} | {table} | {task} | {method} | {with_it} | {without} |")
+    return "\n".join([*lines, "", linear_origin()])
+
+
+def linear_speed() -> str:
+    """One run of BBO, ours against a NumPy loop, by task."""
+    result = json.loads((RESULTS / "benchmarks" / "linear_suite.json").read_text(encoding="utf-8"))
+    origin, columns = result["origin"], list(result["rows"][0])
+    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    for row in result["rows"]:
+        shown = [f"{cell:.3g}" if isinstance(cell, float) else f"{cell}" for cell in row.values()]
+        lines.append(f"| {' | '.join(shown)} |")
+    numpy = f"numpy {origin['packages']['numpy']}, jax {origin['packages']['jax']}"
+    return "\n".join([*lines, "", f"`{origin['command']}`, {numpy}, commit {origin['commit']}, {origin['machine']}."])
+
+
+def linear_tables() -> str:
+    """The correct table of final errors."""
+    cells = linear_cells()
+    settings = json.loads((RESULTS / "linear" / "provenance.json").read_text(encoding="utf-8"))["settings"]
+    methods = settings["methods"]
+    lines = [f"| task | {' | '.join(methods)} |", "|" + "---|" * (len(methods) + 1)]
+    for task in settings["tasks"]:
+        row = [_number(cells["correct", "final", task, method]) for method in methods]
+        lines.append(f"| {task} | {' | '.join(row)} |")
+    return "\n".join([*lines, "", linear_origin()])
+
+
+BLOCKS = {
+    "speed": (ROOT / "README.md", speed),
+    "widths": (ROOT / "docs" / "linear_evaluation.md", widths),
+    "off_policy": (ROOT / "docs" / "off_policy.md", off_policy),
+    "linear_quirks": (ROOT / "docs" / "linear_experiments.md", linear_quirks),
+    "linear_speed": (ROOT / "docs" / "linear_experiments.md", linear_speed),
+    "linear_tables": (ROOT / "docs" / "linear_experiments.md", linear_tables),
+}
 
 
 def refreshed(name: str) -> tuple[Path, str]:

@@ -183,3 +183,19 @@ def test_values_have_one_number_an_input(case: Case) -> None:
     values = estimator.value(state, inputs)
     assert values.shape == (4,)
     np.testing.assert_allclose(values[2], estimator.value(state, inputs[2]), rtol=1e-5)
+
+
+@every_estimator
+def test_absorbing_a_stretch_is_updating_through_it(case: Case) -> None:
+    """Also with an episode beginning in its middle. What is taken as a batch is one update."""
+    estimator = case.make(1.0)
+    state, stretch = estimator.init(KEY), one_update_of(case) if case.batched else ONE_BY_ONE
+    restarts = jnp.arange(stretch.reward.shape[0]) == 2
+    absorbed = jax.jit(lambda *a: estimator.absorb(*a))(KEY, state, stretch, restarts)
+    if case.batched:
+        promises.assert_close(absorbed, estimator.update(KEY, state, stretch)[0])
+        return
+    for i in range(5):
+        state = estimator.begin_episode(state) if i == 2 else state
+        state = estimator.update(KEY, state, jax.tree.map(lambda x, i=i: x[i], stretch))[0]
+    promises.assert_close(absorbed, state)

@@ -1,13 +1,15 @@
 """Progress, output folders, tables and provenance."""
 
+import hashlib
 import io
 import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from bayesbellman.runs import folder, progress, provenance, tables
+from bayesbellman.runs import arrays, folder, progress, provenance, tables
 
 
 class Terminal(io.StringIO):
@@ -178,3 +180,35 @@ def test_provenance_can_be_written_down() -> None:
     assert origin["command"] == "bbo demo --out 'a b'"
     assert set(origin["packages"]) == set(provenance.PACKAGES)
     assert origin["commit"] is None or len(origin["commit"].split("+")[0]) == 12
+
+
+def test_arrays_come_back_as_they_were(tmp_path: Path) -> None:
+    written = {"a": np.arange(6.0).reshape(2, 3), "b": np.array([np.nan, 1.0])}
+    arrays.write_arrays(tmp_path / "x.npz", written)
+    read = arrays.read_arrays(tmp_path / "x.npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npz"]
+    for name, array in written.items():
+        np.testing.assert_array_equal(read[name], array)
+
+
+def test_damaged_arrays_are_named_and_nothing_in_them_is_executed(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    arrays.write_arrays(path, {"a": np.zeros(3)})
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(arrays.Damaged, match=r"x\.npz is damaged: its SHA-256 is"):
+        arrays.read_arrays(path)
+    buffer = io.BytesIO()
+    np.savez(buffer, a=np.array([Trap()], dtype=object))
+    path.write_bytes(buffer.getvalue() + hashlib.sha256(buffer.getvalue()).digest())
+    with pytest.raises(ValueError, match="allow_pickle"):
+        arrays.read_arrays(path)
+    assert not Trap.sprung
+
+
+class Trap:
+    """Would be executed if a pickle were loaded."""
+
+    sprung = False
+
+    def __reduce__(self) -> tuple:
+        return (setattr, (Trap, "sprung", True))

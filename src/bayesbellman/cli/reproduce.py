@@ -32,7 +32,7 @@ class Reproduce:
     list: bool = False
     """Name what can be reproduced."""
     overwrite: bool = False
-    """Replace the results folder if it exists, and drop an interrupted run."""
+    """Replace the results folder if it exists; drop an interrupted run that was asked for something else."""
 
     def run(self) -> None:
         from bayesbellman.experiments.registry import TITLES, artefact
@@ -49,9 +49,12 @@ class Reproduce:
 
         out = self.out if self.out is not None else Path("reproduced") / chosen.name
         request = Request(self.quick, self.seeds, self.tasks, self.methods, self.variants)
-        text = reproduce(chosen, request, out, overwrite=self.overwrite, say=_say)
-        print(text)
+        outcome = reproduce(chosen, request, out, overwrite=self.overwrite, say=_say)
+        print(outcome.text)
         print(f"Report: {out / 'report.md'}")
+        if not outcome.complete:
+            _say("some jobs failed; the same command with --overwrite tries them again and keeps the rest")
+            sys.exit(3)
 
 
 def _say(words: str) -> None:

@@ -6,43 +6,52 @@ import shutil
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from bayesbellman._version import __version__
 from bayesbellman.core.threads import one_blas_thread_each
 from bayesbellman.experiments.artefact import Arrays, Artefact, Done, Job, Plan, Request
 from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
 from bayesbellman.runs.folder import refuse_if_unusable, whole_folder
 from bayesbellman.runs.lock import locked
 from bayesbellman.runs.progress import Report, progress
+from bayesbellman.runs.provenance import commit
 
 Say = Callable[[str], None]
 SETTINGS = "settings.json"
 
 
-def reproduce(artefact: Artefact, request: Request, out: Path, *, overwrite: bool, say: Say) -> str:
-    """Run the artefact's plan and write its results to ``out``, which appears when they are complete.
+class Outcome(NamedTuple):
+    """What to print, and whether every job succeeded."""
 
-    Until then finished jobs are kept beside it, in ``out`` with ``.part`` added, from which the same request resumes.
+    text: str
+    complete: bool
+
+
+def reproduce(artefact: Artefact, request: Request, out: Path, *, overwrite: bool, say: Say) -> Outcome:
+    """Run the artefact's plan and write its results to ``out``, which appears when all jobs have been tried.
+
+    Finished jobs are kept beside it, in ``out`` with ``.part`` added, until all have succeeded: the same request by the
+    same code resumes from there.
     """
     plan = artefact.plan(request)
     refuse_if_unusable(out, overwrite=overwrite)
     work = out.with_name(out.name + ".part")
-    if overwrite and (work / SETTINGS).exists():
-        with locked(work):
-            shutil.rmtree(work)
-    open_work(work, plan)
+    work.mkdir(parents=True, exist_ok=True)
     with locked(work):
+        open_work(work, plan, overwrite=overwrite)
         with progress(artefact.name, sum(job.units for job in plan.jobs), plan.unit) as report:
             done = run_plan(plan, work, report, say)
         if not done.results:
             raise RuntimeError(f"no job succeeded; the first failed with {next(iter(done.failures.values()))}")
         with whole_folder(out, overwrite=overwrite) as folder:
             text = artefact.analyse(plan, done, folder)
-        if not done.failures:  # else what succeeded is kept, and the same command tries the rest again
+        if not done.failures:
             shutil.rmtree(work)
-    return text
+    return Outcome(text, not done.failures)
 
 
 def run_plan(plan: Plan, work: Path, report: Report, say: Say, workers: int | None = None) -> Done:
@@ -78,27 +87,35 @@ def run_plan(plan: Plan, work: Path, report: Report, say: Say, workers: int | No
     return Done(results, failures)
 
 
-def open_work(work: Path, plan: Plan) -> None:
-    """Make the folder that keeps finished jobs, or take up the one of an interrupted run of the same settings."""
-    settings = json.loads(json.dumps(plan.settings))
+def open_work(work: Path, plan: Plan, *, overwrite: bool) -> None:
+    """Prepare the folder that keeps finished jobs: fresh, or of an interrupted run of the same settings and code."""
+    asked = json.loads(json.dumps({**plan.settings, "version": __version__, "commit": commit()}))
     path = work / SETTINGS
     if path.exists():
-        try:
-            begun = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"{path} cannot be read ({error}); remove {work}, or add --overwrite") from None
-        if begun != settings:
-            names = sorted(name for name in {*begun, *settings} if begun.get(name) != settings.get(name))
-            changes = "; ".join(f"{name} was {begun.get(name)}, is {settings.get(name)}" for name in names)
+        begun = _read_settings(path)
+        if begun == asked:
+            return
+        if not overwrite:
+            names = sorted(name for name in {*begun, *asked} if begun.get(name) != asked.get(name))
+            changes = "; ".join(f"{name} was {begun.get(name)}, is {asked.get(name)}" for name in names)
             raise FileExistsError(
                 f"{work} holds an interrupted run with other settings ({changes});"
                 " repeat its settings to resume it, name another --out, or add --overwrite to drop it"
             )
-        return
-    work.mkdir(parents=True, exist_ok=True)
+        for kept in work.glob("*.npz"):
+            kept.unlink()
     scratch = path.with_suffix(".tmp")
-    scratch.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    scratch.write_text(json.dumps(asked, indent=2) + "\n", encoding="utf-8")
     scratch.replace(path)
+
+
+def _read_settings(path: Path) -> dict[str, object]:
+    """What an interrupted run was asked; a file that cannot be read differs from everything."""
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        settings = None
+    return settings if isinstance(settings, dict) else {"settings": "unreadable"}
 
 
 def _kept(plan: Plan, work: Path, say: Say) -> dict[str, Arrays]:

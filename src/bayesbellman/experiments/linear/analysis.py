@@ -76,7 +76,7 @@ def curve_rows(curves: Mapping[Address, Curves]) -> list[tuple]:
             kept = rmse[np.isfinite(rmse)]
             mean = float(kept.mean()) if len(kept) else math.nan
             error = float(kept.std(ddof=1) / np.sqrt(len(kept))) if len(kept) > 1 else math.nan
-            rows.append((variant, task, method, mark, mean, error, len(kept)))
+            rows.append((variant, task, method, mark, f"{mean:.7g}", f"{error:.3g}", len(kept)))
     return rows
 
 

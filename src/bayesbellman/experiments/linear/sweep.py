@@ -57,7 +57,7 @@ def plan(request: Request) -> Plan:
     return Plan(settings, "runs", tuple(jobs))
 
 
-def _cost(task: LinearTask) -> float:
+def _cost(task: LinearTask) -> int:
     return task.transitions * (100 if task.runs_per_draw else 1)  # 200 features there, 4 to 40 elsewhere
 
 

@@ -1,0 +1,142 @@
+"""What every artefact gets from the frame: resuming, refusing, failing job by job, verdicts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.experiments import toy
+
+from bayesbellman.experiments import checking
+from bayesbellman.experiments.artefact import Request, choose
+from bayesbellman.experiments.registry import TITLES, artefact
+from bayesbellman.experiments.running import reproduce
+from bayesbellman.runs.lock import InUse, locked
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    toy.ran.clear()
+    toy.broken.clear()
+    yield
+    toy.broken.clear()
+
+
+def make(out: Path, seeds: int = 6, overwrite: bool = False) -> tuple[str, list[str]]:
+    said: list[str] = []
+    return reproduce(toy.TOY, Request(seeds=seeds), out, overwrite=overwrite, say=said.append).text, said
+
+
+def test_results_appear_whole_and_nothing_else_is_left(tmp_path: Path) -> None:
+    text, said = make(tmp_path / "out")
+    assert text == "6 squares, 0 jobs failed"
+    assert said == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_a_failed_job_is_reported_and_can_be_tried_again(tmp_path: Path) -> None:
+    """What succeeded is shown and kept; an existing result is not replaced unasked."""
+    toy.broken.add("squares.2")
+    text, said = make(tmp_path / "out")
+    assert text == "4 squares, 1 jobs failed"
+    assert said == ["job squares.2 failed: ArithmeticError: the square is round"]
+    with pytest.raises(FileExistsError, match="already has files in it"):
+        make(tmp_path / "out")
+    toy.broken.clear()
+    toy.ran.clear()
+    assert make(tmp_path / "out", overwrite=True) == (
+        "6 squares, 0 jobs failed",
+        ["resumed: 2 of 3 jobs were already done"],
+    )
+    assert toy.ran == ["squares.2"]
+
+
+def test_when_every_job_fails_there_is_no_result(tmp_path: Path) -> None:
+    toy.broken.update({"squares.0", "squares.2", "squares.4"})
+    with pytest.raises(RuntimeError, match="no job succeeded; the first failed with ArithmeticError"):
+        make(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def interrupted(tmp_path: Path) -> Path:
+    """What a run that was killed after its first job leaves behind."""
+    toy.broken.update({"squares.2", "squares.4"})
+    make(tmp_path / "out")
+    (tmp_path / "out").rename(tmp_path / "elsewhere")
+    toy.broken.clear()
+    toy.ran.clear()
+    return tmp_path / "out.part"
+
+
+def test_only_what_is_missing_is_done_after_an_interruption(tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    text, said = make(tmp_path / "out")
+    assert text == "6 squares, 0 jobs failed"
+    assert sorted(toy.ran) == ["squares.2", "squares.4"]
+    assert said == ["resumed: 1 of 3 jobs were already done"]
+
+
+@pytest.mark.parametrize("damage", ["truncate", "flip", "empty"])
+def test_a_damaged_job_is_done_again(tmp_path: Path, damage: str) -> None:
+    path = interrupted(tmp_path) / "squares.0.npz"
+    content = bytearray(path.read_bytes())
+    content[100] ^= 1
+    path.write_bytes({"truncate": path.read_bytes()[:50], "flip": bytes(content), "empty": b""}[damage])
+    text, said = make(tmp_path / "out")
+    assert text == "6 squares, 0 jobs failed"
+    assert sorted(toy.ran) == ["squares.0", "squares.2", "squares.4"]
+    assert "squares.0.npz is damaged" in said[0]
+
+
+def test_other_settings_do_not_resume(tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    with pytest.raises(FileExistsError, match=r"out.part holds an interrupted run .*seeds was 6, is 4"):
+        make(tmp_path / "out", seeds=4)
+    assert make(tmp_path / "out", seeds=4, overwrite=True)[0] == "4 squares, 0 jobs failed"
+
+
+def test_unreadable_settings_are_named(tmp_path: Path) -> None:
+    (interrupted(tmp_path) / "settings.json").write_text("{", encoding="utf-8")
+    with pytest.raises(FileExistsError, match=r"settings was unreadable"):
+        make(tmp_path / "out")
+    assert make(tmp_path / "out", overwrite=True)[0] == "6 squares, 0 jobs failed"
+
+
+def test_two_at_once_in_one_folder(tmp_path: Path) -> None:
+    work = interrupted(tmp_path)
+    with locked(work), pytest.raises(InUse, match=r"out\.part is in use by process \d+"):
+        make(tmp_path / "out")
+    assert make(tmp_path / "out")[0] == "6 squares, 0 jobs failed"
+
+
+def test_verdicts(tmp_path: Path) -> None:
+    make(tmp_path / "out")
+    good, missing = checking.judge(toy.expected(), toy.cells(tmp_path / "out"))
+    assert good.ok
+    assert good.row[:5] == ("9.17", "9.1667", "0.1000", 6, "agrees")
+    assert not missing.ok
+    assert missing.row[4] == "missing"
+
+
+def test_a_number_that_differs_or_has_failed_runs_falls_short() -> None:
+    wanted = {("mean",): toy.expected()[("mean",)]}
+    differs = checking.judge(wanted, {("mean",): toy.Cell(9.3, 0.1, 0.0, 6, 0)})[0]
+    failed = checking.judge(wanted, {("mean",): toy.Cell(9.1667, 0.1, 0.0, 5, 1)})[0]
+    assert (differs.ok, differs.row[4]) == (False, "differs")
+    assert (failed.ok, failed.row[4]) == (False, "1 runs failed")
+
+
+def test_unknown_names_are_told_what_exists() -> None:
+    with pytest.raises(ValueError, match="there is no artefact 'linaer'; there are: linear"):
+        artefact("linaer")
+    with pytest.raises(ValueError, match=r"--tasks: there is no x, y; there are a, b"):
+        choose("tasks", ("a", "x", "y"), ("a", "b"))
+    assert choose("tasks", ("b", "a"), ("a", "b", "c")) == ("a", "b")
+
+
+@pytest.mark.parametrize("name", TITLES)
+def test_every_artefact_is_declared_whole(name: str) -> None:
+    declared = artefact(name)
+    assert declared.name == name
+    plan = declared.plan(Request(quick=True))
+    assert plan.jobs
+    assert len({job.name for job in plan.jobs}) == len(plan.jobs)
