@@ -6,7 +6,6 @@ import subprocess
 import time
 from pathlib import Path
 
-import pytest
 from tests.cli.test_cli import BBO, bbo
 
 SMALL = ("linear", "--tasks", "boyan", "--methods", "TD", "GTD2", "--variants", "published", "--seeds", "100")
@@ -26,6 +25,35 @@ def test_no_or_an_unknown_artefact() -> None:
     assert bbo("check", "linea").returncode == 2
 
 
+def test_options_without_names_and_checks_of_nothing(tmp_path: Path) -> None:
+    empty = bbo("reproduce", "linear", "--tasks", "--out", tmp_path / "x")
+    assert empty.returncode == 2
+    assert "--tasks is there without names" in empty.stderr
+    nothing = bbo("check", "off_policy", "--results", tmp_path)
+    assert nothing.returncode == 2
+    assert "the paper prints no numbers of off_policy" in nothing.stderr
+
+
+def test_ctrl_c_keeps_running_jobs_and_a_second_one_stops_at_once(tmp_path: Path) -> None:
+    """Jobs of minutes: the first signal is answered, the second ends the process within a second or so."""
+    arguments = [*BBO, "reproduce", "linear", "--tasks", "link20_imp_offpolicy", "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
+    work = tmp_path / "out.part"
+    for _ in range(3000):
+        if (work / "settings.json").exists():
+            break
+        time.sleep(0.01)
+    time.sleep(2.0)  # the jobs have begun
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    started = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, words = process.communicate(timeout=30)
+    assert time.monotonic() - started < 5
+    assert process.returncode == 130
+    assert "running jobs are brought to their end first; once more stops at once" in words
+
+
 def test_a_run_that_is_killed_resumes_to_the_same_result(tmp_path: Path) -> None:
     """SIGKILL once the first of four jobs is kept; the same command then ends like an uninterrupted one."""
     whole = bbo("reproduce", *SMALL, "--out", tmp_path / "whole")
@@ -38,9 +66,8 @@ def test_a_run_that_is_killed_resumes_to_the_same_result(tmp_path: Path) -> None
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    if (tmp_path / "out").exists():
-        pytest.skip("the run was over before it could be killed")
     assert work.exists()
+    assert not (tmp_path / "out").exists()
     resumed = bbo("reproduce", *SMALL, "--out", tmp_path / "out")
     assert resumed.returncode == 0, resumed.stderr
     assert "resumed: " in resumed.stderr
@@ -59,3 +86,4 @@ def test_a_run_that_is_killed_resumes_to_the_same_result(tmp_path: Path) -> None
     assert row.split()[3:4] == ["0.36"]
     assert "agrees" in row
     assert checked.stdout.count("missing") == 122
+    assert "not the paper's 200 runs" in row

@@ -1,5 +1,9 @@
 """The nine tasks against the benchmark's constants and, with its random numbers, its trajectories."""
 
+import subprocess
+import sys
+
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -134,3 +138,36 @@ def test_checkpoints(task: LinearTask) -> None:
 def test_an_unknown_task_is_told_what_exists() -> None:
     with pytest.raises(ValueError, match="there is no linear task 'boyam'; there are boyan, disc_random_on"):
         linear_task("boyam")
+
+
+def test_an_empty_list_of_seeds_is_named(x64: None) -> None:
+    task = linear_task("boyan")
+    with pytest.raises(ValueError, match="seeds is empty"):
+        task.experience(task.problem(), [])
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("data.streams import generator; generator('numpy', 0)", "streams is 'numpy'; accepted are own, reference"),
+        ("evaluation.lstd import LSTD; LSTD(3, 'sucessor')", "weighting is 'sucessor'; accepted are everything,"),
+        ("evaluation.lstd import LSTDPlus; LSTDPlus(3, 1.0, 0.0, 'x')", "weighting is 'x'; accepted are everything,"),
+    ],
+)
+def test_misspelt_choices_are_named(code: str, words: str) -> None:
+    """In a process without this session's type checks, which would refuse them in their own words."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"from bayesbellman.{code}"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert words in done.stderr
+
+
+def test_weights_without_a_density_are_refused(x64: None) -> None:
+    """A behaviour policy without noise, another target policy."""
+    problem = linear_task("lqr_full_offpolicy").problem()
+    silent = eqx.tree_at(lambda p: p.behaviour.variance, problem, jnp.zeros(1))
+    with pytest.raises(
+        ValueError, match="some importance weights are not finite: the behaviour policy must have a density"
+    ):
+        silent.experience([0], 1, 10)

@@ -1,16 +1,21 @@
 """What every artefact gets from the frame: resuming, refusing, failing job by job, verdicts."""
 
-from collections.abc import Iterator
+import os
+import signal
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.experiments import toy
 
-from bayesbellman.experiments import checking
+from bayesbellman.experiments import checking, running
 from bayesbellman.experiments.artefact import Request, choose
 from bayesbellman.experiments.registry import TITLES, artefact
 from bayesbellman.experiments.running import reproduce
 from bayesbellman.runs.lock import InUse, locked
+from bayesbellman.runs.stopping import Stopped
 
 
 @pytest.fixture(autouse=True)
@@ -103,9 +108,58 @@ def test_unreadable_settings_are_named(tmp_path: Path) -> None:
 
 def test_two_at_once_in_one_folder(tmp_path: Path) -> None:
     work = interrupted(tmp_path)
-    with locked(work), pytest.raises(InUse, match=r"out\.part is in use by process \d+"):
+    with locked(work), pytest.raises(InUse, match=r"out\.part is in use by process \d+ on "):
         make(tmp_path / "out")
     assert make(tmp_path / "out")[0] == "6 squares, 0 jobs failed"
+
+
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    """Even if it has the name under which finished jobs would be kept."""
+    (tmp_path / "out.part").mkdir()
+    (tmp_path / "out.part" / "thesis.npz").write_text("precious", encoding="utf-8")
+    for overwrite in (False, True):
+        with pytest.raises(
+            FileExistsError, match=r"out\.part, where finished jobs are kept, has files that bbo did not"
+        ):
+            make(tmp_path / "out", overwrite=overwrite)
+    assert (tmp_path / "out.part" / "thesis.npz").read_text(encoding="utf-8") == "precious"
+    (tmp_path / "file.part").write_text("precious", encoding="utf-8")
+    with pytest.raises(NotADirectoryError, match=r"file\.part, where finished jobs are kept, is a file"):
+        make(tmp_path / "file")
+
+
+def test_files_added_to_the_kept_jobs_survive(tmp_path: Path) -> None:
+    work = interrupted(tmp_path)
+    (work / "notes.txt").write_text("precious", encoding="utf-8")
+    make(tmp_path / "out")
+    assert [path.name for path in work.iterdir()] == ["notes.txt"]
+
+
+def test_other_code_does_not_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted(tmp_path)
+    monkeypatch.setattr(running, "code_digest", lambda: "another")
+    with pytest.raises(FileExistsError, match=r"code was [0-9a-f]{16}, is another"):
+        make(tmp_path / "out")
+
+
+def test_asked_to_stop_it_keeps_what_is_running_and_says_how_to_go_on(tmp_path: Path) -> None:
+    """One worker: the signal comes while the first job runs; that one is kept, the others are not begun."""
+    plan = toy.plan(Request(seeds=6))
+    first = plan.jobs[0]
+
+    def run_and_be_interrupted() -> Mapping[str, np.ndarray]:
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.3)
+        return first.run()
+
+    slow = plan._replace(jobs=(first._replace(run=run_and_be_interrupted), *plan.jobs[1:]))
+    said: list[str] = []
+    with pytest.raises(Stopped, match=r"stopped: 1 of 3 jobs are kept in .*; the same command resumes") as stopped:
+        running.run_plan(slow, tmp_path, lambda done, words: None, said.append, workers=1)
+    assert stopped.value.exit_code == 143
+    assert said == ["stopping: 1 running jobs are brought to their end first; once more stops at once"]
+    assert [path.name for path in tmp_path.iterdir()] == ["squares.0.npz"]
 
 
 def test_verdicts(tmp_path: Path) -> None:
@@ -128,7 +182,7 @@ def test_a_number_that_differs_or_has_failed_runs_falls_short() -> None:
 def test_unknown_names_are_told_what_exists() -> None:
     with pytest.raises(ValueError, match="there is no artefact 'linaer'; there are: linear"):
         artefact("linaer")
-    with pytest.raises(ValueError, match=r"--tasks: there is no x, y; there are a, b"):
+    with pytest.raises(ValueError, match=r"--tasks: there is no 'x', 'y'; there are a, b"):
         choose("tasks", ("a", "x", "y"), ("a", "b"))
     assert choose("tasks", ("b", "a"), ("a", "b", "c")) == ("a", "b")
 

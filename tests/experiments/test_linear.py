@@ -52,13 +52,15 @@ def test_committed_results_hold_all_126_cells_and_agree_with_the_paper() -> None
     verdicts = checking.judge(ARTEFACT.expected(), ARTEFACT.cells(RESULTS))
     assert len(verdicts) == 126
     assert [v for v in verdicts if not v.ok] == []
+    assert (
+        sum(v.row[-1] == "to the printed two decimals" for v in verdicts) == 96
+    )  # of 98 seeded: one > 10^3, one float32
 
 
 def test_committed_results_with_our_own_streams_agree_with_the_reference() -> None:
-    """Each of 126 means within 3 standard errors of a re-run of the benchmark's code.
+    """Each of 126 means within 3 standard errors of a re-run of the benchmark's code, but for one that is named.
 
-    The re-run's 12 or 13 runs of a random MDP share three draws of it, and seeds from 0 on: they count as three, not
-    as independent, so their errors are widened by sqrt(3). Nothing flakes: the results are committed.
+    Nothing flakes: the results are committed.
     """
     with (GOLDEN / "linear_reference.csv").open(newline="", encoding="utf-8") as file:
         reference = {(row["metric"], row["task"], row["method"]): row for row in csv.DictReader(file)}
@@ -66,11 +68,11 @@ def test_committed_results_with_our_own_streams_agree_with_the_reference() -> No
     for (variant, table, task, method), cell in read_cells(RESULTS).items():
         if variant == "own-streams":
             row = reference[f"{table}_rmse", task, method]
-            shared = 1.0 if TASKS[task].runs_per_draw is None else math.sqrt(3)
-            error = math.hypot(cell.stderr, shared * float(row["stderr"]))
+            error = math.hypot(cell.stderr, float(row["stderr"]))
             if abs(cell.mean - float(row["mean"])) > 3 * error:
-                outside.append((table, task, method, cell.mean, row["mean"], error))
-    assert outside == []
+                outside.append((table, task, method))
+    # 0.72 +- 0.09 in the re-run, of 13 runs that share draws and seeds; ours 1.04 +- 0.06; 1.09 in the paper.
+    assert outside == [("final", "disc_random_on", "TD")]
 
 
 def test_every_task_has_settings_for_every_method() -> None:
@@ -93,9 +95,9 @@ def test_plans_cover_each_run_once_and_share_draws() -> None:
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
-        (Request(tasks=("boyn",)), "--tasks: there is no boyn; there are boyan, "),
-        (Request(methods=("DQN",)), "--methods: there is no DQN; there are BBO, GTD2"),
-        (Request(variants=("wrong",)), "--variants: there is no wrong; there are published"),
+        (Request(tasks=("boyn",)), "--tasks: there is no 'boyn'; there are boyan, "),
+        (Request(methods=("DQN",)), "--methods: there is no 'DQN'; there are BBO, GTD2"),
+        (Request(variants=("wrong",)), "--variants: there is no 'wrong'; there are published"),
         (Request(seeds=0), "--seeds is 0; accepted is a number >= 1"),
     ],
 )
@@ -166,6 +168,54 @@ def test_the_figure_names_missing_runs_and_draws_nothing_for_no_runs() -> None:
 def test_results_that_are_not_there_are_asked_for(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"holds no cells\.csv; make it with: bbo reproduce linear --out"):
         read_cells(tmp_path)
-    (tmp_path / "cells.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="is not a table of cells"):
+
+
+HEAD = "variant,table,task,method,mean,stderr,spread,runs,failed\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,b\n1,2\n", "its columns should be variant, table"),
+        ("", "its columns should be variant, table"),
+        (HEAD + "published,final,boyan,BBO,banana,0,0,1,0\n", "line 2: could not convert string to float: 'banana'"),
+        (HEAD + "published,final\n", "line 2: not enough values"),
+        (HEAD + 2 * "published,final,boyan,BBO,1,0,0,1,0\n", "line 3 repeats published, final, boyan, BBO"),
+        (b"\xff\xfe", "invalid start byte"),
+    ],
+)
+def test_damaged_cells_are_named_with_their_line(tmp_path: Path, text: str | bytes, words: str) -> None:
+    (tmp_path / "cells.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ValueError, match=rf"cells\.csv is damaged: .*{words}.* --overwrite"):
         read_cells(tmp_path)
+
+
+def judged(address: Address, mean: float, stderr: float = 0.1, spread: float = 0.0, runs: int = 200) -> str:
+    cell = Cell(mean, stderr, spread, runs, 0)
+    return str(checking.judge({address: expected()[address]}, {address: cell})[0].row[4])
+
+
+def test_verdicts_on_seeded_rows() -> None:
+    """To two decimals with the paper's seeds; with some of them, or more, within what that can differ by chance."""
+    address = ("sum", "boyan", "BBO")  # 33.46
+    assert [judged(address, mean) for mean in (33.464, 33.456, 33.466, 33.0)] == [
+        "agrees",
+        "agrees",
+        "differs",
+        "differs",
+    ]
+    assert judged(address, 33.46 + 2, stderr=0.5, runs=199) == "differs"  # 199 of the 200 runs cannot be that far off
+    assert judged(address, 33.46 + 1, stderr=0.5, runs=100) == "agrees"
+    assert judged(address, 33.46 + 1.2, stderr=0.5, runs=100) == "differs"
+    assert judged(address, 33.42, stderr=0.4, runs=250) == "agrees"
+    assert judged(address, 33.46, stderr=math.nan, runs=1) == "too few runs"
+
+
+def test_verdicts_on_bounds_and_random_processes() -> None:
+    assert judged(("sum", "lqr_imp_offpolicy", "LSTD"), 2104.0, stderr=1000.0, runs=50) == "agrees"
+    assert judged(("sum", "lqr_imp_offpolicy", "LSTD"), 250.0, stderr=1000.0, runs=50) == "differs"
+    address = ("final", "disc_random_on", "BBO")  # 0.07
+    assert judged(address, 0.10, stderr=0.01, spread=0.035) == "agrees"
+    assert judged(address, 0.0, stderr=0.01, spread=0.035) == "differs"  # however wide the spread
+    assert judged(address, 0.30, stderr=0.01, spread=0.035) == "differs"
+    assert judged(address, 0.07, stderr=math.nan, spread=math.nan) == "too few runs"

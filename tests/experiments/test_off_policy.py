@@ -210,7 +210,7 @@ def test_numbers_that_are_not_finite_are_left_out_and_told(cart_pole: tuple) -> 
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
-        (Request(tasks=("boyan",)), "there is no boyan"),
+        (Request(tasks=("boyan",)), "there is no 'boyan'"),
         (Request(methods=("BBO",)), "no methods"),
         (Request(variants=("correct",)), "no variants"),
         (Request(seeds=0), "--seeds is 0"),

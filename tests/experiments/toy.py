@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bayesbellman.experiments.artefact import Address, Artefact, Cell, Done, Expected, Job, Plan, Request
+from bayesbellman.experiments.artefact import Address, Artefact, Cell, Done, Expected, Job, Judgement, Plan, Request
 from bayesbellman.runs.tables import write_csv
 
 ran: list[str] = []
@@ -45,8 +45,8 @@ def cells(folder: Path) -> Mapping[Address, Cell]:
 
 def expected() -> Mapping[Address, Expected]:
     return {
-        ("mean",): Expected("9.17", lambda cell: abs(cell.mean - 9.1667) < 0.01, "to two decimals"),
-        ("median",): Expected("6.50", lambda cell: True, "any"),
+        ("mean",): Expected("9.17", lambda cell: Judgement(abs(cell.mean - 9.1667) < 0.01, "to two decimals")),
+        ("median",): Expected("6.50", lambda cell: Judgement(True, "any")),
     }
 
 

@@ -3,6 +3,9 @@
 import hashlib
 import io
 import json
+import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -212,3 +215,35 @@ class Trap:
 
     def __reduce__(self) -> tuple:
         return (setattr, (Trap, "sprung", True))
+
+
+def test_changes_anywhere_in_the_package_are_told(tmp_path: Path) -> None:
+    """In a checkout of its own: a clean tree, a changed file far from this one, a new file."""
+    package = tmp_path / "src" / "bayesbellman"
+    shutil.copytree(Path(provenance.__file__).parents[1], package, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def git(*arguments: str) -> None:
+        identity = ["-c", "user.name=t", "-c", "user.email=t@t"]
+        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    def told() -> list[str]:
+        code = "from bayesbellman.runs.provenance import code_digest, commit; print(commit(), code_digest())"
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+        return done.stdout.split()
+
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "all")
+    clean = told()
+    assert len(clean[0]) == 12
+    lstd = package / "evaluation" / "lstd.py"
+    lstd.write_text(lstd.read_text(encoding="utf-8") + "\n# changed\n", encoding="utf-8")
+    changed = told()
+    assert changed[0] == clean[0] + "+changes"
+    assert changed[1] != clean[1]
+    git("checkout", ".")
+    assert told() == clean
+    (package / "new.py").write_text("", encoding="utf-8")
+    assert told()[0].endswith("+changes")
+    assert told()[1] != clean[1]

@@ -24,7 +24,10 @@ class Check:
 
         chosen = artefact(self.artefact)
         folder = self.results if self.results is not None else Path("reproduced") / chosen.name
-        verdicts = judge(chosen.expected(), chosen.cells(folder))
+        expected = chosen.expected()
+        if not expected:
+            raise ValueError(f"the paper prints no numbers of {chosen.name}, so there is nothing to check it against")
+        verdicts = judge(expected, chosen.cells(folder))
         print(aligned((*chosen.header, *HEADER), [(*verdict.address, *verdict.row) for verdict in verdicts]))
         short = [verdict for verdict in verdicts if not verdict.ok]
         print(f"{len(verdicts) - len(short)} of {len(verdicts)} cells agree with the paper.")

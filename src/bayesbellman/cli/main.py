@@ -18,7 +18,11 @@ class Command(Protocol):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run ``bbo``. Exit codes: 0 done, 1 output closed, 2 bad input, 3 a check fell short, 73 in use, 130 stopped."""
+    """Run ``bbo``.
+
+    Exit codes: 0 done, 1 output closed, 2 bad input, 3 a check or a job fell short, 73 folder in use, 130 interrupted,
+    143 terminated.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # an ASCII terminal shows '?', and nothing crashes
@@ -41,8 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (ValueError, TypeError, OSError, MemoryError, RuntimeError) as error:
         if os.environ.get("BBO_TRACEBACK"):
             raise
-        in_use = type(error).__name__ == "InUse"
-        _fail(str(error) or type(error).__name__, 73 if in_use else 2)
+        _fail(str(error) or type(error).__name__, 73 if type(error).__name__ == "InUse" else 2)
+    except Exception as error:
+        if type(error).__name__ != "Stopped":  # known by its name: `--help` must not wait for its module
+            raise
+        _fail(str(error), error.exit_code)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _parse(arguments: list[str]) -> Command:

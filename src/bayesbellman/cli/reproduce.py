@@ -23,11 +23,11 @@ class Reproduce:
     """A few runs of everything: a check that it works, not a result."""
     seeds: int | None = None
     """Independent runs of each task and method. [default: the paper's]"""
-    tasks: tuple[str, ...] = ()
+    tasks: tuple[str, ...] | None = None
     """Only these tasks. [default: all]"""
-    methods: tuple[str, ...] = ()
+    methods: tuple[str, ...] | None = None
     """Only these methods. [default: all]"""
-    variants: tuple[str, ...] = ()
+    variants: tuple[str, ...] | None = None
     """Only these variants: as published, corrected, and so on. [default: all]"""
     list: bool = False
     """Name what can be reproduced."""
@@ -48,7 +48,11 @@ class Reproduce:
         from bayesbellman.experiments.running import reproduce
 
         out = self.out if self.out is not None else Path("reproduced") / chosen.name
-        request = Request(self.quick, self.seeds, self.tasks, self.methods, self.variants)
+        chosen_names = {"tasks": self.tasks, "methods": self.methods, "variants": self.variants}
+        for kind, names in chosen_names.items():
+            if names == ():
+                raise ValueError(f"--{kind} is there without names; give some, or leave it out for all")
+        request = Request(self.quick, self.seeds, **{kind: names or () for kind, names in chosen_names.items()})
         outcome = reproduce(chosen, request, out, overwrite=self.overwrite, say=_say)
         print(outcome.text)
         print(f"Report: {out / 'report.md'}")

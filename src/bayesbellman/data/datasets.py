@@ -5,10 +5,10 @@
 >>> experience = task.experience(problem, seeds=[0, 1])
 
 By default everything is as it should be. ``as_published=True`` is the benchmark with its quirks, from which the printed
-numbers come; docs/linear_experiments.md says what each does to them.
+numbers come; names of quirks turn on some (`data.quirks`). docs/linear_experiments.md says what each does to them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,6 +19,7 @@ from bayesbellman.data.finite_problems import boyan, random_process
 from bayesbellman.data.interact import Experience
 from bayesbellman.data.problems import LinearProblem
 from bayesbellman.data.quadratic_problems import cart_pole, twenty_links
+from bayesbellman.data.quirks import quirks
 from bayesbellman.data.streams import Streams
 
 
@@ -28,8 +29,8 @@ class LinearTask:
 
     name: str
     title: str
-    make: Callable[[bool, int], LinearProblem]
-    """``(as_published, draw) -> problem``"""
+    make: Callable[[frozenset[str], int], LinearProblem]
+    """``(quirks, draw) -> problem``"""
     length: int
     error_every: int
     """Transitions between two recorded errors."""
@@ -44,9 +45,9 @@ class LinearTask:
     def transitions(self) -> int:
         return self.episodes * self.length
 
-    def problem(self, as_published: bool = False, draw: int = 0) -> LinearProblem:
+    def problem(self, as_published: bool | Collection[str] = False, draw: int = 0) -> LinearProblem:
         """The problem; ``draw`` matters only where the problem is itself a random draw."""
-        return self.make(as_published, draw)
+        return self.make(quirks(as_published), draw)
 
     def draw_of(self, seed: int) -> int:
         """Which draw of the problem the run with this seed uses."""
@@ -56,14 +57,14 @@ class LinearTask:
         """Training data, one row per seed."""
         return problem.experience(seeds, self.episodes, self.length, streams)
 
-    def checkpoints(self, as_published: bool = False) -> Int[np.ndarray, " K"]:
+    def checkpoints(self, as_published: bool | Collection[str] = False) -> Int[np.ndarray, " K"]:
         """After how many transitions an error is recorded.
 
-        As published, the last is short of the end of the data: the benchmark records after the first transition of each
-        stretch, and for episodes before the first transition of each.
+        With the quirk the last is short of the end of the data: the benchmark records after the first transition of
+        each stretch, and for episodes before the first transition of each.
         """
         marks = np.arange(self.error_every, self.transitions + 1, self.error_every)
-        if not as_published:
+        if "early-checkpoints" not in quirks(as_published):
             return marks
         return marks - self.error_every + (1 if self.episodes == 1 else 0)
 

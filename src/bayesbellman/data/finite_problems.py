@@ -19,7 +19,7 @@ NUM_FEATURES = 200
 LOOPS_BEFORE_RESTART = 14
 
 
-def boyan(as_published: bool, draw: int) -> LinearProblem:
+def boyan(quirks: frozenset[str], draw: int) -> LinearProblem:
     """The 14-state chain with 4 features and one action. Nothing in it is random but the transitions."""
     chain, features = boyan_chain(), triangular_features(14, 4)
     policy = TabularPolicy(jnp.ones((14, 1)))
@@ -37,18 +37,17 @@ def boyan(as_published: bool, draw: int) -> LinearProblem:
     )
 
 
-def random_process(off_policy: bool, as_published: bool, draw: int) -> LinearProblem:
+def random_process(off_policy: bool, quirks: frozenset[str], draw: int) -> LinearProblem:
     """400 states, 10 actions, 200 random features; ``draw`` seeds the process itself, which the benchmark leaves open.
 
-    As published the sampler folds 400 states into 256 (`FoldedMDP`) and the true values are slightly off
-    (`finite_values`).
+    Quirks: the sampler folds 400 states into 256 (`FoldedMDP`), and the true values are slightly off (`finite_values`).
     """
     mdp = random_mdp(draw)
     num_states, num_actions = mdp.transition.shape[:2]
     tables = np.random.RandomState(POLICY_SEED).random_sample((2, num_states, num_actions))
     tables /= tables.sum(axis=2, keepdims=True)
     behaviour, target = tables[0], tables[1] if off_policy else tables[0]
-    env = FoldedMDP(mdp) if as_published else mdp
+    env = FoldedMDP(mdp) if "folded-states" in quirks else mdp
     policy = TabularPolicy(jnp.asarray(behaviour, dtype=float))
     noise = uniform_episodes(np.random.RandomState(EVALUATION_SEED), 1, EVALUATION_STEPS)
     features = random_features(FEATURE_SEED, num_states, NUM_FEATURES)
@@ -61,7 +60,7 @@ def random_process(off_policy: bool, as_published: bool, draw: int) -> LinearPro
         measure=EvaluationMeasure(
             weights=_frequencies(visited(env, policy, noise), num_states),
             features=np.asarray(features, dtype=np.float64),
-            values=finite_values(mdp, target, GAMMA, as_published),
+            values=finite_values(mdp, target, GAMMA, as_published="averaged-rewards" in quirks),
         ),
     )
 

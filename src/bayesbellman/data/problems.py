@@ -51,11 +51,18 @@ class LinearProblem(eqx.Module):
 
         Observations are states, not features: with 200 features those would not fit in memory for many runs at once.
         """
+        if not seeds:
+            raise ValueError("seeds is empty; give the seed of one run or more")
         drawn = [self.episode_noise(generator(streams, seed), episodes, length) for seed in seeds]
         noise = jax.tree.map(lambda *parts: jnp.asarray(np.concatenate(parts), dtype=float), *drawn)
         episodes_of_all = _rollouts(self.env, self.behaviour, self.target, noise, self.gamma)
         shape = (len(seeds), episodes * length)
         transitions = jax.tree.map(lambda x: x.reshape(shape + x.shape[2:]), episodes_of_all)
+        if not bool(jnp.all(jnp.isfinite(transitions.weight))):
+            raise ValueError(
+                "some importance weights are not finite: the behaviour policy must have a density wherever the target"
+                " policy acts (a variance of 0 has none)"
+            )
         restarts = jnp.broadcast_to(jnp.arange(shape[1]) % length == 0, shape)
         return Experience(transitions, restarts)
 

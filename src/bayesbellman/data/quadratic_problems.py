@@ -21,18 +21,18 @@ LOOK_AHEAD = 1000
 
 
 def cart_pole(
-    perfect: bool, behaviour_noise: float, target_noise: float, states: int, as_published: bool, draw: int
+    perfect: bool, behaviour_noise: float, target_noise: float, states: int, quirks: frozenset[str], draw: int
 ) -> LinearProblem:
     """The balanced cart-pole with squares of the state only (4 features), or with every quadratic value (11)."""
     kind = QuadraticFeatures if perfect else SquareFeatures
-    return _problem(balanced_cart_pole(), kind, behaviour_noise, target_noise, states, as_published)
+    return _problem(balanced_cart_pole(), kind, behaviour_noise, target_noise, states, quirks)
 
 
 def twenty_links(
-    behaviour_noise: float, target_noise: float, states: int, as_published: bool, draw: int
+    behaviour_noise: float, target_noise: float, states: int, quirks: frozenset[str], draw: int
 ) -> LinearProblem:
     """The pole of 20 links with squares of the state (40 features)."""
-    return _problem(linked_pole(), SquareFeatures, behaviour_noise, target_noise, states, as_published)
+    return _problem(linked_pole(), SquareFeatures, behaviour_noise, target_noise, states, quirks)
 
 
 def _problem(
@@ -41,13 +41,15 @@ def _problem(
     behaviour_noise: float,
     target_noise: float,
     states: int,
-    as_published: bool,
+    quirks: frozenset[str],
 ) -> LinearProblem:
     num_states, num_actions = env.control.shape
     gain = optimal_gain(env, GAMMA)
 
     def policy(variance: float) -> LinearGaussianPolicy:
-        return LinearGaussianPolicy(jnp.asarray(gain, dtype=float), jnp.full(num_actions, variance), as_published)
+        return LinearGaussianPolicy(
+            jnp.asarray(gain, dtype=float), jnp.full(num_actions, variance), "density-sum" in quirks
+        )
 
     behaviour, target = policy(behaviour_noise), policy(target_noise)
     noise = normal_episodes(np.random.RandomState(SEED), TRAJECTORIES, states, num_states, num_actions)

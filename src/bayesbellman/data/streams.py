@@ -4,7 +4,7 @@ The benchmark draws everything from NumPy's legacy generator (MT19937), seeded w
 ``"reference"`` the same numbers come in the same order, so that its trajectories come out, transition by transition.
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from jaxtyping import Float
@@ -22,6 +22,8 @@ class EpisodeNoise(NamedTuple):
 
 def generator(streams: Streams, seed: int) -> np.random.RandomState | np.random.Generator:
     """The generator of one run."""
+    if streams not in get_args(Streams):
+        raise ValueError(f"streams is {streams!r}; accepted are {', '.join(get_args(Streams))}")
     return np.random.RandomState(seed) if streams == "reference" else np.random.default_rng(seed)
 
 

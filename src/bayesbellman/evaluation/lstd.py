@@ -3,7 +3,7 @@
 LSTD+ without a trace and with its weight on everything *is* linear BBO with the same prior; a test holds them together.
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
 import equinox as eqx
 import jax
@@ -18,6 +18,11 @@ from bayesbellman.evaluation.summed_system import SummedSystem, empty_system
 
 Weighting = Literal["everything", "successor"]
 """Where the importance weight enters: ``w v (v - gamma v')^T`` or ``v (v - gamma w v')^T``; in both, ``w v r``."""
+
+
+def _check_weighting(weighting: str) -> None:
+    if weighting not in get_args(Weighting):
+        raise ValueError(f"weighting is {weighting!r}; accepted are {', '.join(get_args(Weighting))}")
 
 
 class LSTDPlusState(eqx.Module):
@@ -37,6 +42,9 @@ class LSTDPlus(AbstractEstimator[LSTDPlusState]):
     trace_decay: float | Float[Array, ""] = 0.0
     """lambda"""
     weighting: Weighting = eqx.field(static=True, default="everything")
+
+    def __check_init__(self) -> None:
+        _check_weighting(self.weighting)
 
     def init(self, key: Key[Array, ""]) -> LSTDPlusState:
         zeros = jnp.zeros(self.num_features)
@@ -109,6 +117,9 @@ class LSTD(AbstractEstimator[SummedSystem]):
 
     num_features: int = eqx.field(static=True)
     weighting: Weighting = eqx.field(static=True, default="everything")
+
+    def __check_init__(self) -> None:
+        _check_weighting(self.weighting)
 
     def init(self, key: Key[Array, ""]) -> SummedSystem:
         return empty_system(self.num_features)

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bayesbellman.runs.provenance import provenance
+
 Arrays = Mapping[str, np.ndarray]
 
 
@@ -50,6 +52,10 @@ class Done(NamedTuple):
 
     results: Mapping[str, Arrays]
     failures: Mapping[str, str]
+    seconds: float = float("nan")
+    """How long it took, without the jobs that were already done."""
+    resumed: int = 0
+    """Jobs that were already done."""
 
 
 class Cell(NamedTuple):
@@ -65,13 +71,18 @@ class Cell(NamedTuple):
     """Runs that did not."""
 
 
+class Judgement(NamedTuple):
+    """Whether a number of ours agrees, and by which rule: the tolerance and its reason, in words."""
+
+    agrees: bool
+    rule: str
+
+
 class Expected(NamedTuple):
     """One number of the paper, and when ours agrees with it."""
 
     printed: str
-    agrees: Callable[[Cell], bool]
-    rule: str
-    """The tolerance and its reason, in words."""
+    judge: Callable[[Cell], Judgement]
 
 
 Address = tuple[str, ...]
@@ -92,9 +103,15 @@ class Artefact:
     """Names of an address's parts."""
 
 
+def origin(plan: Plan, done: Done) -> dict[str, object]:
+    """What it takes to make a result again, how long it took, and what failed: for its ``provenance.json``."""
+    took = {"seconds": round(done.seconds, 1), "jobs": len(plan.jobs), "jobs_resumed": done.resumed}
+    return {"settings": plan.settings, "failures": dict(done.failures), **took, **provenance()}
+
+
 def choose(kind: str, asked: tuple[str, ...], existing: tuple[str, ...]) -> tuple[str, ...]:
     """Those asked for, in the order in which they exist; all if none is asked for."""
-    unknown = [name for name in asked if name not in existing]
+    unknown = [repr(name) for name in asked if name not in existing]
     if unknown:
         raise ValueError(f"--{kind}: there is no {', '.join(unknown)}; there are {', '.join(existing)}")
     return tuple(name for name in existing if name in asked) if asked else existing

@@ -1,5 +1,6 @@
 """Verdicts: each number of the paper beside ours."""
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -23,8 +24,12 @@ def judge(expected: Mapping[Address, Expected], cells: Mapping[Address, Cell]) -
 
 def _judge(address: Address, wanted: Expected, cell: Cell | None) -> Verdict:
     if cell is None:
-        return Verdict(address, (wanted.printed, "-", "-", 0, "missing", wanted.rule), ok=False)
-    ok = cell.runs > 0 and cell.failed == 0 and bool(wanted.agrees(cell))
-    word = "agrees" if ok else f"{cell.failed} runs failed" if cell.failed else "differs"
-    numbers = (f"{cell.mean:.4f}", f"{cell.stderr:.4f}")
-    return Verdict(address, (wanted.printed, *numbers, cell.runs, word, wanted.rule), ok)
+        return Verdict(address, (wanted.printed, "-", "-", 0, "missing", ""), ok=False)
+    agrees, rule = wanted.judge(cell)
+    if cell.failed:
+        agrees, word = False, f"{cell.failed} runs failed"
+    elif not (math.isfinite(cell.stderr) and math.isfinite(cell.spread)):
+        agrees, word = False, "too few runs"
+    else:
+        word = "agrees" if agrees else "differs"
+    return Verdict(address, (wanted.printed, f"{cell.mean:.4f}", f"{cell.stderr:.4f}", cell.runs, word, rule), agrees)

@@ -2,7 +2,7 @@
 
 import json
 import os
-import shutil
+import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -11,14 +11,14 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from bayesbellman._version import __version__
 from bayesbellman.core.threads import one_blas_thread_each
 from bayesbellman.experiments.artefact import Arrays, Artefact, Done, Job, Plan, Request
 from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
 from bayesbellman.runs.folder import refuse_if_unusable, whole_folder
-from bayesbellman.runs.lock import locked
+from bayesbellman.runs.lock import LOCK, locked
 from bayesbellman.runs.progress import Report, progress
-from bayesbellman.runs.provenance import commit
+from bayesbellman.runs.provenance import code_digest
+from bayesbellman.runs.stopping import Stopped, stop_requests
 
 Say = Callable[[str], None]
 SETTINGS = "settings.json"
@@ -39,8 +39,7 @@ def reproduce(artefact: Artefact, request: Request, out: Path, *, overwrite: boo
     """
     plan = artefact.plan(request)
     refuse_if_unusable(out, overwrite=overwrite)
-    work = out.with_name(out.name + ".part")
-    work.mkdir(parents=True, exist_ok=True)
+    work = _work_folder(out)
     with locked(work):
         open_work(work, plan, overwrite=overwrite)
         with progress(artefact.name, sum(job.units for job in plan.jobs), plan.unit) as report:
@@ -50,46 +49,86 @@ def reproduce(artefact: Artefact, request: Request, out: Path, *, overwrite: boo
         with whole_folder(out, overwrite=overwrite) as folder:
             text = artefact.analyse(plan, done, folder)
         if not done.failures:
-            shutil.rmtree(work)
+            _drop_jobs(work)
+            for ours in (SETTINGS, LOCK):
+                (work / ours).unlink(missing_ok=True)
+    if not any(work.iterdir()):
+        work.rmdir()
     return Outcome(text, not done.failures)
+
+
+def _work_folder(out: Path) -> Path:
+    """The folder that keeps finished jobs. One that is there must be ours."""
+    work = out.with_name(out.name + ".part")
+    if work.exists() and not work.is_dir():
+        raise NotADirectoryError(f"--out {out}: {work}, where finished jobs are kept, is a file; name another --out")
+    if work.exists() and any(work.iterdir()) and not (work / SETTINGS).exists():
+        raise FileExistsError(
+            f"--out {out}: {work}, where finished jobs are kept, has files that bbo did not write; name another --out"
+        )
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(f"--out {out} cannot be made: {error}") from error
+    return work
 
 
 def run_plan(plan: Plan, work: Path, report: Report, say: Say, workers: int | None = None) -> Done:
     """Do the jobs that ``work`` does not hold yet. A job that fails is reported and does not stop the others.
 
-    Compiled programs run outside Python's lock, so threads keep all cores busy and share what is compiled.
+    Compiled programs run outside Python's lock, so threads keep all cores busy and share what is compiled. Asked to
+    stop, it ends and keeps the jobs that are running (`Stopped`).
     """
+    started = time.monotonic()
     results, failures = _kept(plan, work, say), {}
+    resumed = len(results)
     done = sum(job.units for job in plan.jobs if job.name in results)
-    if results:
-        say(f"resumed: {len(results)} of {len(plan.jobs)} jobs were already done")
+    if resumed:
+        say(f"resumed: {resumed} of {len(plan.jobs)} jobs were already done")
     report(done, "")
     pending = [job for job in plan.jobs if job.name not in results]
     jax.block_until_ready(jnp.linalg.inv(jnp.eye(2)))  # loads the LAPACK that JAX calls, so that the limit finds it
-    with one_blas_thread_each(), ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-        running: dict[Future[Arrays], Job] = {pool.submit(job.run): job for job in pending}
-        try:
-            while running:
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    job = running.pop(future)
-                    try:
-                        arrays = future.result()
-                        write_arrays(work / f"{job.name}.npz", arrays)
-                        results[job.name] = arrays
-                    except Exception as error:
-                        failures[job.name] = f"{type(error).__name__}: {error}"
-                        say(f"job {job.name} failed: {failures[job.name]}")
-                    done += job.units
-                    report(done, job.name)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return Done(results, failures)
+    running: dict[Future[Arrays], Job] = {}
+
+    def stop() -> None:
+        left = sum(not future.cancel() for future in list(running))
+        say(f"stopping: {left} running jobs are brought to their end first; once more stops at once")
+
+    with (
+        one_blas_thread_each(),
+        ThreadPoolExecutor(workers or os.cpu_count()) as pool,
+        stop_requests(stop) as request,
+    ):
+        for job in pending:
+            running[pool.submit(job.run)] = job
+        while running:
+            if request.signum is not None:  # also for a signal that came while jobs were handed out
+                for future in running:
+                    future.cancel()
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                job = running.pop(future)
+                if future.cancelled():
+                    continue
+                try:
+                    arrays = future.result()
+                    write_arrays(work / f"{job.name}.npz", arrays)
+                    results[job.name] = arrays
+                except Exception as error:
+                    failures[job.name] = f"{type(error).__name__}: {error}"
+                    say(f"job {job.name} failed: {failures[job.name]}")
+                done += job.units
+                report(done, job.name)
+    if request.signum is not None and len(results) + len(failures) < len(plan.jobs):
+        raise Stopped(
+            f"stopped: {len(results)} of {len(plan.jobs)} jobs are kept in {work}; the same command resumes",
+            request.signum,
+        )
+    return Done(results, failures, time.monotonic() - started, resumed)
 
 
 def open_work(work: Path, plan: Plan, *, overwrite: bool) -> None:
     """Prepare the folder that keeps finished jobs: fresh, or of an interrupted run of the same settings and code."""
-    asked = json.loads(json.dumps({**plan.settings, "version": __version__, "commit": commit()}))
+    asked = json.loads(json.dumps({**plan.settings, "code": code_digest()}))
     path = work / SETTINGS
     if path.exists():
         begun = _read_settings(path)
@@ -102,11 +141,15 @@ def open_work(work: Path, plan: Plan, *, overwrite: bool) -> None:
                 f"{work} holds an interrupted run with other settings ({changes});"
                 " repeat its settings to resume it, name another --out, or add --overwrite to drop it"
             )
-        for kept in work.glob("*.npz"):
-            kept.unlink()
+        _drop_jobs(work)
     scratch = path.with_suffix(".tmp")
     scratch.write_text(json.dumps(asked, indent=2) + "\n", encoding="utf-8")
     scratch.replace(path)
+
+
+def _drop_jobs(work: Path) -> None:
+    for kept in (*work.glob("*.npz"), *work.glob(".*.npz.*.tmp")):
+        kept.unlink()
 
 
 def _read_settings(path: Path) -> dict[str, object]:

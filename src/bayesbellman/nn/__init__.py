@@ -1,1 +1,1 @@
-"""Function approximators: features now; networks, policies and ensembles when the agents need them."""
+"""Function approximators: features and policies now; networks and ensembles when the agents need them."""

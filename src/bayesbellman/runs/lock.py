@@ -2,8 +2,11 @@
 
 import contextlib
 import os
+import platform
 from collections.abc import Iterator
 from pathlib import Path
+
+LOCK = ".lock"
 
 
 class InUse(OSError):
@@ -18,13 +21,14 @@ def locked(folder: Path) -> Iterator[None]:
     except ImportError:  # no such locks on this system
         yield
         return
-    with (folder / ".lock").open("a+", encoding="utf-8") as file:
+    with (folder / LOCK).open("a+", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.seek(0)
-            raise InUse(f"{folder} is in use by process {file.read().strip() or 'unknown'}") from None
+            holder = file.read().strip() or "unknown"
+            raise InUse(f"{folder} is in use by process {holder}; wait for it, or name another folder") from None
         file.truncate(0)
-        file.write(str(os.getpid()))
+        file.write(f"{os.getpid()} on {platform.node()}")
         file.flush()
         yield

@@ -1,5 +1,6 @@
 """Where a result comes from: command, versions, machine. Written beside every result."""
 
+import hashlib
 import json
 import os
 import platform
@@ -26,17 +27,26 @@ def provenance(command: list[str] | None = None) -> dict[str, object]:
     }
 
 
+def code_digest() -> str:
+    """A digest of the package's source files: the same code, whatever its version says."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
 def commit() -> str | None:
     """The checkout's commit, with ``+changes`` if the tree differs from it; None outside a checkout."""
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]  # the package
 
     def git(*arguments: str) -> str:
         done = subprocess.run(["git", *arguments], cwd=here, capture_output=True, text=True, timeout=10, check=True)
         return done.stdout.strip()
 
     try:
-        git("ls-files", "--error-unmatch", Path(__file__).name)  # not ours if we are merely installed inside a checkout
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", str(here))
+        git("ls-files", "--error-unmatch", "__init__.py")  # not ours if we are merely installed inside a checkout
+        changed = git("status", "--porcelain", "--untracked-files=all", "--", str(here))
         return git("rev-parse", "--short=12", "HEAD") + ("+changes" if changed else "")
     except (OSError, subprocess.SubprocessError):
         return None

@@ -11,13 +11,12 @@ from matplotlib.figure import Figure
 
 from bayesbellman.data.datasets import TASKS
 from bayesbellman.experiments import checking
-from bayesbellman.experiments.artefact import Address, Cell, Done, Plan
+from bayesbellman.experiments.artefact import Address, Cell, Done, Plan, origin
 from bayesbellman.experiments.linear.cells import Curves, all_cells, collect_curves, write_cells
 from bayesbellman.experiments.linear.expected import TABLES, expected
 from bayesbellman.experiments.linear.methods import METHODS
 from bayesbellman.experiments.linear.sweep import VARIANTS
 from bayesbellman.experiments.plotting import BLUE, FAINT, GREEN, ORANGE, PINK, SKY, YELLOW, style
-from bayesbellman.runs.provenance import provenance
 from bayesbellman.runs.tables import markdown, write_csv
 
 COLOURS = dict(zip(METHODS, (BLUE, FAINT, YELLOW, SKY, GREEN, PINK, ORANGE), strict=True))
@@ -71,7 +70,7 @@ def curve_rows(curves: Mapping[Address, Curves]) -> list[tuple]:
     """The figure's data: mean over runs at each checkpoint. Runs that are not finite there are left out and counted."""
     rows = []
     for (variant, task, method), found in curves.items():
-        marks = TASKS[task].checkpoints(VARIANTS[variant].as_published)
+        marks = TASKS[task].checkpoints(VARIANTS[variant].quirks)
         for mark, rmse in zip(marks.tolist(), found.rmse.T, strict=True):
             kept = rmse[np.isfinite(rmse)]
             mean = float(kept.mean()) if len(kept) else math.nan
@@ -100,12 +99,15 @@ def _draw_panel(axes: Axes, found: Mapping[str, Curves], task: str, variant: str
     runs = {len(curves.rmse) for curves in found.values()}
     missing = max((curves.missing for curves in found.values()), default=0)
     count = f"{min(runs)} runs" if runs else "no runs"
-    axes.set_title(f"{TASKS[task].title} ({count}{f', {missing} missing' if missing else ''})")
+    diverged = {m: int((~np.isfinite(c.rmse)).any(axis=1).sum()) for m, c in found.items()}
+    notes = [f"{missing} missing"] if missing else []
+    notes += [f"{number} of {method} not finite" for method, number in diverged.items() if number]
+    axes.set_title(f"{TASKS[task].title} ({', '.join([count, *notes])})")
     axes.set_xlabel("thousand transitions")
     axes.set_ylabel("RMSE")
     if not found:
         return
-    marks = TASKS[task].checkpoints(VARIANTS[variant].as_published) / 1000
+    marks = TASKS[task].checkpoints(VARIANTS[variant].quirks) / 1000
     with np.errstate(all="ignore"):
         for method, curves in found.items():
             mean = np.ma.masked_invalid(curves.rmse).mean(axis=0).filled(np.nan)
@@ -122,8 +124,8 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
     variants = [variant for variant in VARIANTS if any(address[0] == variant for address in curves)]
     write_cells(folder / "cells.csv", cells)
     write_csv(folder / "curves.csv", CURVE_HEADER, curve_rows(curves))
-    origin = {"settings": plan.settings, "failures": dict(done.failures), **provenance()}
-    (folder / "provenance.json").write_text(json.dumps(origin, indent=2) + "\n", encoding="utf-8")
+    made_by = origin(plan, done)
+    (folder / "provenance.json").write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
     sections = []
     for variant in variants:
         draw(curves, variant).savefig(folder / f"{variant}.png")
@@ -133,7 +135,7 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
             sections.append(f"### {title[0].upper()}{title[1:]}\n\n{shown}\n")
         sections.append(f"![Learning curves on the nine tasks]({variant}.png)\n")
     summary = _summary(cells, done)
-    report = REPORT.format(summary=summary, sections="\n".join(sections), origin=json.dumps(origin, indent=2))
+    report = REPORT.format(summary=summary, sections="\n".join(sections), origin=json.dumps(made_by, indent=2))
     (folder / "report.md").write_text(report, encoding="utf-8")
     return summary
 
@@ -146,6 +148,15 @@ def _summary(cells: Mapping[Address, Cell], done: Done) -> str:
         agree = sum(verdict.ok for verdict in verdicts)
         lines.append(
             f"{agree} of {len(verdicts)} cells as published agree with the paper's (bbo check linear lists them)."
+        )
+    correct = {address[1:]: cell for address, cell in cells.items() if address[0] == "correct"}
+    random = [address for address in published if TASKS[address[1]].runs_per_draw is not None and address in correct]
+    if random:
+        wanted = expected()
+        alike = sum(wanted[address].judge(correct[address]).agrees for address in random)
+        lines.append(
+            f"Of the {len(random)} cells of random MDPs, which can agree within their spread only, {alike} would agree"
+            " with the correct variant's numbers too."
         )
     failed = {address: cell.failed for address, cell in cells.items() if cell.failed and address[1] == "final"}
     lines += [f"{count} runs failed: {', '.join(address)}." for address, count in failed.items()]

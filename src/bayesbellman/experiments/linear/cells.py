@@ -69,10 +69,11 @@ def make_cell(task: str, curves: Curves, scores: Float[np.ndarray, " R"]) -> Cel
         return Cell(mean, stderr, 0.0, len(kept), failed)
     draws = np.array([TASKS[task].draw_of(int(seed)) for seed in curves.seeds[finite]])
     groups = [kept[draws == draw] for draw in np.unique(draws)]
-    if len(groups) < 2 or any(len(group) < 2 for group in groups):
+    several = [group for group in groups if len(group) > 1]
+    if len(groups) < 2 or not several:
         return Cell(mean, float("nan"), float("nan"), len(kept), failed)
     between = float(np.var([group.mean() for group in groups], ddof=1))
-    within = float(np.mean([group.var(ddof=1) for group in groups]))
+    within = float(np.mean([group.var(ddof=1) for group in several]))
     # The paper's number is one draw's mean over all its runs: variance between draws, less what our few runs add to it.
     of_a_draw = max(0.0, between - within / np.mean([len(group) for group in groups])) + within / TASKS[task].runs
     return Cell(mean, float(np.sqrt(between / len(groups))), float(np.sqrt(of_a_draw)), len(kept), failed)
@@ -85,18 +86,31 @@ def write_cells(path: Path, cells: Mapping[Address, Cell]) -> None:
 def read_cells(folder: Path) -> dict[Address, Cell]:
     """What `write_cells` left in a folder of results."""
     path = folder / "cells.csv"
+    again = f"make it with: bbo reproduce linear --out {folder}"
     if not path.exists():
-        raise FileNotFoundError(f"{folder} holds no cells.csv; make it with: bbo reproduce linear --out {folder}")
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    if not rows or set(rows[0]) != set(HEADER):
-        raise ValueError(f"{path} is not a table of cells: its columns should be {', '.join(HEADER)}")
-    return {
-        tuple(row[name] for name in HEADER[:4]): Cell(
-            float(row["mean"]), float(row["stderr"]), float(row["spread"]), int(row["runs"]), int(row["failed"])
-        )
-        for row in rows
-    }
+        raise FileNotFoundError(f"{folder} holds no cells.csv; {again}")
+    cells: dict[Address, Cell] = {}
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.reader(file, strict=True)
+            if tuple(next(reader, ())) != HEADER:
+                raise ValueError(f"its columns should be {', '.join(HEADER)}")
+            for number, row in enumerate(reader, start=2):
+                address, cell = _read_row(row, number)
+                if address in cells:
+                    raise ValueError(f"line {number} repeats {', '.join(address)}")
+                cells[address] = cell
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"{path} is damaged: {error}; {again} --overwrite") from error
+    return cells
+
+
+def _read_row(row: list[str], number: int) -> tuple[Address, Cell]:
+    try:
+        *address, mean, stderr, spread, runs, failed = row
+        return tuple(address), Cell(float(mean), float(stderr), float(spread), int(runs), int(failed))
+    except ValueError as error:
+        raise ValueError(f"line {number}: {error}") from error
 
 
 def published_cells(folder: Path) -> dict[Address, Cell]:

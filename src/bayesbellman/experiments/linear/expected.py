@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 
 from bayesbellman.data.datasets import TASKS
-from bayesbellman.experiments.artefact import Address, Cell, Expected
+from bayesbellman.experiments.artefact import Address, Cell, Expected, Judgement
 from bayesbellman.experiments.linear.methods import METHODS
 
 TABLES = {"final": "RMSE at the last checkpoint", "sum": "sum of the RMSE over checkpoints"}
@@ -54,25 +54,28 @@ def expected() -> Mapping[Address, Expected]:
 def _cell(table: str, task: str, method: str, printed: str) -> Expected:
     if printed.startswith(">"):
         floor = float(printed[1:])
-        return Expected(
-            printed, lambda cell: cell.mean + 3 * uncertainty(cell, task) > floor, "exceeds it, within 3 deviations"
-        )
+        return Expected(printed, lambda cell: Judgement(cell.mean > floor, "exceeds it"))
     value = float(printed)
     if TASKS[task].runs_per_draw is not None:
-        rule = "within 3 deviations: the paper's random process is one draw, unseeded; ours are several"
-        return Expected(printed, lambda cell: abs(cell.mean - value) <= 3 * uncertainty(cell, task) + HALF_DIGIT, rule)
-    digit = FLOAT32.get((table, task, method), 0.0)
-    rule = "to the printed two decimals" + (", one unit off by float32 rounding" if digit else "")
-
-    def agrees(cell: Cell) -> bool:
-        if cell.runs < TASKS[task].runs:  # fewer seeds than the paper's
-            return abs(cell.mean - value) <= 3 * uncertainty(cell, task) + HALF_DIGIT
-        return abs(round(cell.mean, 2) - value) < digit + HALF_DIGIT
-
-    return Expected(printed, agrees, rule)
+        return Expected(printed, lambda cell: _of_another_draw(cell, value))
+    slack = FLOAT32.get((table, task, method), 0.0)
+    return Expected(printed, lambda cell: _of_these_seeds(cell, value, TASKS[task].runs, slack))
 
 
-def uncertainty(cell: Cell, task: str) -> float:
-    """Deviation of our number from the paper's by chance: ours is a sample, and theirs another draw of the problem."""
-    shared = 0.0 if cell.spread else cell.stderr**2 * cell.runs / TASKS[task].runs
-    return math.sqrt(cell.stderr**2 + cell.spread**2 + shared)
+def _of_another_draw(cell: Cell, value: float) -> Judgement:
+    """Ours is a mean over draws of the problem, theirs one draw's. In logarithms: errors are positive."""
+    tolerance = 3 * math.hypot(cell.stderr, cell.spread) / cell.mean if cell.mean > 0 else math.nan
+    ok = cell.mean > 0 and abs(math.log(cell.mean / value)) <= tolerance + HALF_DIGIT / value
+    return Judgement(ok, f"within a factor of {math.exp(tolerance):.2f}, 3 deviations: theirs is one unseeded draw")
+
+
+def _of_these_seeds(cell: Cell, value: float, paper_runs: int, slack: float) -> Judgement:
+    """Seeds are the paper's from 0 on: all of them, some of them, or more."""
+    if cell.runs == paper_runs:
+        rule = "to the printed two decimals" + (", the last one off by float32 rounding" if slack else "")
+        return Judgement(abs(round(cell.mean, 2) - value) < slack + HALF_DIGIT, rule)
+    # One sample holds the other, so the variance of the difference is s^2 |1/n - 1/N|.
+    tolerance = 3 * cell.stderr * math.sqrt(abs(1 - cell.runs / paper_runs)) + HALF_DIGIT
+    return Judgement(
+        abs(cell.mean - value) <= tolerance, f"within 3 errors, {tolerance:.2g}: not the paper's {paper_runs} runs"
+    )

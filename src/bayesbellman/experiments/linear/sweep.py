@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from bayesbellman.data.datasets import TASKS, LinearTask
+from bayesbellman.data.quirks import AS_PUBLISHED, CORRECT
 from bayesbellman.data.streams import Streams
 from bayesbellman.evaluation.run import Checkpoints, LinearValueError, learning_curves
 from bayesbellman.experiments.artefact import Arrays, Job, Plan, Request, choose
@@ -22,14 +23,14 @@ QUICK_SEEDS = 4
 class Variant(NamedTuple):
     """A way to run the tables: with the benchmark's quirks or without, and whose random numbers drive training."""
 
-    as_published: bool
+    quirks: frozenset[str]
     streams: Streams
 
 
 VARIANTS = {
-    "published": Variant(True, "reference"),
-    "own-streams": Variant(True, "own"),
-    "correct": Variant(False, "own"),
+    "published": Variant(AS_PUBLISHED, "reference"),
+    "own-streams": Variant(AS_PUBLISHED, "own"),
+    "correct": Variant(CORRECT, "own"),
 }
 """As published with the benchmark's random numbers, the same with ours, and correct."""
 
@@ -47,11 +48,11 @@ def plan(request: Request) -> Plan:
         Job(
             f"{variant}.{name}.{chunk[0]:05d}",
             len(chunk) * len(methods),
-            partial(run_job, name, variant, tuple(chunk), methods),
+            partial(run_job, name, VARIANTS[variant], tuple(chunk), methods),
         )
         for name in sorted(tasks, key=lambda name: -_cost(TASKS[name]) * runs[name])  # the long ones first
         for variant in variants
-        for chunk in _chunks(TASKS[name], runs[name])
+        for chunk in chunks(TASKS[name], runs[name])
     ]
     settings = {"tasks": list(tasks), "methods": list(methods), "variants": list(variants), "runs": runs}
     return Plan(settings, "runs", tuple(jobs))
@@ -61,25 +62,25 @@ def _cost(task: LinearTask) -> int:
     return task.transitions * (100 if task.runs_per_draw else 1)  # 200 features there, 4 to 40 elsewhere
 
 
-def _chunks(task: LinearTask, runs: int) -> list[range]:
+def chunks(task: LinearTask, runs: int) -> list[range]:
     """Seeds of one job: those that share a draw of the problem, or as many as memory allows."""
     size = task.runs_per_draw or RUNS_PER_JOB.get(task.name, DEFAULT_RUNS_PER_JOB)
     return [range(start, min(start + size, runs)) for start in range(0, runs, size)]
 
 
-def run_job(name: str, variant: str, seeds: Sequence[int], methods: Sequence[str]) -> Arrays:
+def run_job(name: str, variant: Variant, seeds: Sequence[int], methods: Sequence[str]) -> Arrays:
     """RMSE at every checkpoint, by method: one row per seed. All methods learn from the same data."""
-    task, (as_published, streams) = TASKS[name], VARIANTS[variant]
+    task, (quirks, streams) = TASKS[name], variant
     with jax.enable_x64(True):
-        problem = task.problem(as_published, task.draw_of(seeds[0]))
+        problem = task.problem(quirks, task.draw_of(seeds[0]))
         experience = task.experience(problem, seeds, streams)
         error = LinearValueError.over(problem.measure)
-        checkpoints = Checkpoints.at(task.checkpoints(as_published))
+        checkpoints = Checkpoints.at(task.checkpoints(quirks))
         return {
             method: np.asarray(
                 learning_curves(
                     jax.random.key(0),  # no method draws random numbers of its own
-                    estimator(name, method, problem.features.num_features, as_published),
+                    estimator(name, method, problem.features.num_features, quirks),
                     experience,
                     problem.features,
                     error,

@@ -13,10 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from bayesbellman.data.datasets import TASKS
-from bayesbellman.experiments.artefact import Address, Done, Plan
+from bayesbellman.experiments.artefact import Address, Done, Plan, origin
 from bayesbellman.experiments.off_policy.sweep import DATA, PRIOR_VARIANCE
 from bayesbellman.experiments.plotting import BLUE, FAINT, GREEN, INK, ORANGE, PINK, style
-from bayesbellman.runs.provenance import provenance
 from bayesbellman.runs.tables import aligned, markdown, write_csv
 
 CURVE_HEADER = ("task", "data", "transitions", "quantity", "mean", "stderr", "runs")
@@ -171,8 +170,8 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
     found = collect(plan, done)
     write_csv(folder / "curves.csv", CURVE_HEADER, curve_rows(found))
     draw(found).savefig(folder / "off_policy.png")
-    origin = {"settings": plan.settings, "failures": dict(done.failures), **provenance()}
-    (folder / "provenance.json").write_text(json.dumps(origin, indent=2) + "\n", encoding="utf-8")
+    made_by = origin(plan, done)
+    (folder / "provenance.json").write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
     titles = {at: f"{_title(at[0])}, {at[1]} data: {_count(runs)}" for at, runs in found.items()}
     missing = missing_lines(plan, done, found)
     sections = [f"## {titles[at]}\n\n{markdown(TABLE_HEADER, table_rows(runs))}\n" for at, runs in found.items()]
@@ -180,7 +179,7 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
         missing="\n".join(f"- {line}" for line in missing) or "No run is missing.",
         prior=f"{PRIOR_VARIANCE:g}",
         sections="\n".join(sections),
-        origin=json.dumps(origin, indent=2),
+        origin=json.dumps(made_by, indent=2),
     )
     (folder / "report.md").write_text(report, encoding="utf-8")
     tables = [f"{titles[at]}\n{aligned(TABLE_HEADER, table_rows(runs))}\n" for at, runs in found.items()]

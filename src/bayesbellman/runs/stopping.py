@@ -1,0 +1,45 @@
+"""Ctrl-C and a job's time limit: end what is going on, keep it, and say how to go on. The second time, stop at once."""
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Stopped(Exception):
+    """Asked to stop, and did so in order."""
+
+    def __init__(self, message: str, signum: int) -> None:
+        super().__init__(message)
+        self.exit_code = 128 + signum
+
+
+class StopRequest:
+    """Which signal has asked to stop, if one has."""
+
+    signum: int | None = None
+
+
+@contextlib.contextmanager
+def stop_requests(on_first: Callable[[], None]) -> Iterator[StopRequest]:
+    """While the body runs, the first SIGINT or SIGTERM calls ``on_first``; a second ends the process at once."""
+    request = StopRequest()
+    if threading.current_thread() is not threading.main_thread():  # only there can signals be received
+        yield request
+        return
+
+    def handle(signum: int, frame: object) -> None:
+        if request.signum is not None:
+            os._exit(128 + signum)
+        request.signum = signum
+        on_first()
+
+    before = {signum: signal.signal(signum, handle) for signum in SIGNALS}
+    try:
+        yield request
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
