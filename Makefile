@@ -39,6 +39,8 @@ results: .venv/.dev bench
 	$(BIN)/bbo demo --out results/demo --overwrite
 	$(BIN)/bbo reproduce linear --out results/linear --overwrite
 	$(BIN)/bbo check linear --results results/linear
+	$(BIN)/bbo reproduce tsitsiklis --out results/tsitsiklis --overwrite
+	$(BIN)/bbo check tsitsiklis --results results/tsitsiklis
 	$(BIN)/bbo reproduce quirks --out results/quirks --overwrite
 	$(BIN)/bbo reproduce off_policy --out results/off_policy --overwrite
 	mkdir -p results/widths

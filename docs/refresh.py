@@ -134,6 +134,19 @@ def linear_speed() -> str:
     return "\n".join([*lines, "", f"`{origin['command']}`, {numpy}, commit {origin['commit']}, {origin['machine']}."])
 
 
+def tsitsiklis() -> str:
+    """Where each method ends on the triangle."""
+    with (RESULTS / "tsitsiklis" / "summary.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    origin = json.loads((RESULTS / "tsitsiklis" / "provenance.json").read_text(encoding="utf-8"))
+    lines = ["| method | ω at the end | root mean squared error at the start | at the end |", "|---|---|---|---|"]
+    for row in rows:
+        numbers = [f"{float(row[name]):.4g}" for name in ("omega_end", "rms_start", "rms_end")]
+        lines.append(f"| {row['method']} | {' | '.join(numbers)} |")
+    made = f"`{origin['command']}`, commit {origin['commit']}, {origin['machine']}"
+    return "\n".join([*lines, "", f"{made}; {origin['settings']['steps']} updates, nothing random."])
+
+
 def linear_tables() -> str:
     """The correct table of final errors."""
     cells = linear_cells()
@@ -150,6 +163,7 @@ BLOCKS = {
     "speed": (ROOT / "README.md", speed),
     "widths": (ROOT / "docs" / "linear_evaluation.md", widths),
     "off_policy": (ROOT / "docs" / "off_policy.md", off_policy),
+    "tsitsiklis": (ROOT / "docs" / "tsitsiklis.md", tsitsiklis),
     "linear_quirks": (ROOT / "docs" / "linear_experiments.md", linear_quirks),
     "linear_speed": (ROOT / "docs" / "linear_experiments.md", linear_speed),
     "linear_tables": (ROOT / "docs" / "linear_experiments.md", linear_tables),

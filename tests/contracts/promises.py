@@ -14,11 +14,19 @@ RTOL = {np.dtype("float32"): 2e-4, np.dtype("float64"): 1e-9}
 """Compiled and uncompiled code, or a batch and a loop, may round differently; float32 solves amplify it."""
 
 
+def leaves(tree: Any) -> list[np.ndarray]:
+    """As NumPy arrays; random keys as the numbers they are made of."""
+    plain = [
+        jax.random.key_data(x) if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x
+        for x in map(jnp.asarray, jax.tree.leaves(tree))
+    ]
+    return [np.asarray(x) for x in plain]
+
+
 def assert_close(a: Any, b: Any, scale: float = 1.0) -> None:
     """Two pytrees have one structure, one set of types, and the same numbers to rounding."""
     assert jax.tree.structure(a) == jax.tree.structure(b)
-    for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
-        x, y = np.asarray(x), np.asarray(y)
+    for x, y in zip(leaves(a), leaves(b), strict=True):
         assert x.dtype == y.dtype
         assert x.shape == y.shape
         if x.dtype.kind == "f":
@@ -31,13 +39,12 @@ def assert_close(a: Any, b: Any, scale: float = 1.0) -> None:
 
 
 def assert_same_bits(a: Any, b: Any) -> None:
-    for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
-        np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
+    for x, y in zip(leaves(a), leaves(b), strict=True):
+        np.testing.assert_array_equal(x, y)
 
 
 def differs(a: Any, b: Any) -> bool:
-    pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
-    return any(not np.array_equal(np.asarray(x), np.asarray(y)) for x, y in pairs)
+    return any(not np.array_equal(x, y) for x, y in zip(leaves(a), leaves(b), strict=True))
 
 
 def jit_equals_eager(function: Callable, *arguments: Any) -> None:
@@ -83,6 +90,8 @@ def state_can_be_scanned(step: Callable[[Any], Any], state: Any) -> None:
     """A step keeps the state's structure, shapes and types, so that a scan can carry it."""
 
     def describe(tree: Any) -> Any:
-        return jax.tree.map(lambda x: (jnp.shape(x), jnp.asarray(x).dtype, jnp.asarray(x).weak_type), tree)
+        return jax.tree.map(
+            lambda x: (jnp.shape(x), jnp.asarray(x).dtype, getattr(jnp.asarray(x), "weak_type", None)), tree
+        )
 
     assert describe(step(state)) == describe(state)

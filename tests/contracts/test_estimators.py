@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from tests.contracts import promises
 
@@ -20,10 +21,22 @@ from bayesbellman.evaluation.linear_bbo import (
 )
 from bayesbellman.evaluation.linear_descent import StochasticLinearBBO
 from bayesbellman.evaluation.lstd import LSTD, LSTDPlus
+from bayesbellman.evaluation.nonlinear_bbo import GradientFormBBO, TwoTimescaleBBO
+from bayesbellman.evaluation.nonlinear_td import NonlinearTD
 from bayesbellman.evaluation.residual import BRM, BatchBRM, TraceBRM
+from bayesbellman.nn.mlp import LinearFunction
 from bayesbellman.posterior.conjugate import ConjugatePosterior
+from bayesbellman.posterior.map_estimate import MAPEstimate
 
 NUM_FEATURES = 3
+
+
+# Made once: a new optimiser or network would be a new program.
+SGD = optax.sgd(0.1)
+
+
+def network(key: jax.Array) -> LinearFunction:
+    return LinearFunction(jnp.array([0.3, -0.5, 0.1]))
 
 
 def model(prior_variance: float) -> ConjugatePosterior:
@@ -70,6 +83,27 @@ CASES = [
         batched=True,
         random=True,
     ),
+    Case(
+        "two-timescales",
+        lambda x: TwoTimescaleBBO(posterior=MAPEstimate(network, SGD, 0.1 * x), slow=SGD, lower_steps=2),
+        batched=True,
+        random=False,
+    ),
+    Case(
+        "direct",
+        lambda x: TwoTimescaleBBO(posterior=MAPEstimate(network, SGD, 0.1 * x), slow=None),
+        batched=True,
+        random=False,
+    ),
+    Case(
+        "gradient-form",
+        lambda x: GradientFormBBO(posterior=MAPEstimate(network, SGD, 0.1 * x), slow=SGD),
+        batched=True,
+        random=False,
+    ),
+    Case("td-nonlinear", lambda x: NonlinearTD(network, "none", SGD, SGD, 0.5 * x), batched=True, random=False),
+    Case("tdc-nonlinear", lambda x: NonlinearTD(network, "tdc", SGD, SGD, 0.5 * x), batched=True, random=False),
+    Case("gtd2-nonlinear", lambda x: NonlinearTD(network, "gtd2", SGD, SGD, 0.5 * x), batched=True, random=False),
 ]
 every_estimator = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 KEY = jax.random.key(0)

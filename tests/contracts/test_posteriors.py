@@ -6,12 +6,16 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import optax
 import pytest
 from tests.contracts import promises
 
 from bayesbellman.core.types import BellmanSamples
+from bayesbellman.nn.mlp import LinearFunction
 from bayesbellman.posterior.base import AbstractPosterior
 from bayesbellman.posterior.conjugate import ConjugatePosterior
+from bayesbellman.posterior.map_estimate import MAPEstimate
+from bayesbellman.posterior.randomised_prior import RandomisedPrior
 
 NUM_FEATURES = 3
 
@@ -24,6 +28,20 @@ class Case(NamedTuple):
     """``(key, batch size) -> inputs``"""
     updates_add_up: bool
     """Two batches one after the other are the same as both at once."""
+    random: bool = True
+    """Sampling gives more than one operator."""
+
+
+# Made once: a new optimiser or network would be a new program.
+SGD = optax.sgd(0.1)
+
+
+def network(key: jax.Array) -> LinearFunction:
+    return LinearFunction(jax.random.normal(key, (NUM_FEATURES,)))
+
+
+def features(key: jax.Array, size: int) -> jax.Array:
+    return jax.random.normal(key, (size, NUM_FEATURES))
 
 
 CASES = [
@@ -32,6 +50,21 @@ CASES = [
         lambda x: ConjugatePosterior.isotropic(NUM_FEATURES, prior_variance=10.0, noise_variance=x),
         lambda key, n: jax.random.normal(key, (n, NUM_FEATURES)),
         updates_add_up=True,
+    ),
+    Case(
+        "map", lambda x: MAPEstimate(network, SGD, 0.1, noise_variance=x), features, updates_add_up=False, random=False
+    ),
+    Case(
+        "randomised-prior-anchored",
+        lambda x: RandomisedPrior(MAPEstimate(network, SGD, 0.1, noise_variance=x), 5, "anchored"),
+        features,
+        updates_add_up=False,
+    ),
+    Case(
+        "randomised-prior-function",
+        lambda x: RandomisedPrior(MAPEstimate(network, SGD, 0.1), 5, "function", 2.0 * x),
+        features,
+        updates_add_up=False,
     ),
 ]
 every_posterior = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
@@ -79,7 +112,8 @@ def test_vmap_equals_loop(case: Case) -> None:
 def test_one_seed_repeats_and_two_differ(case: Case) -> None:
     posterior, state = learnt(case)
     promises.same_seed_repeats(lambda key: posterior.sample(key, state))
-    promises.two_seeds_differ(lambda key: posterior.sample(key, state))
+    if case.random:
+        promises.two_seeds_differ(lambda key: posterior.sample(key, state))
 
 
 @every_posterior
@@ -129,8 +163,16 @@ def test_samples_scatter_as_the_predictive_says(case: Case) -> None:
     """
     posterior, state = learnt(case)
     inputs, draws = case.inputs(KEY, 4), 20_000
-    sampled = jax.jit(jax.vmap(lambda key: inputs @ posterior.sample(key, state)))(jax.random.split(KEY, draws))
+
+    def operator(key: jax.Array) -> jax.Array:
+        phi = posterior.sample(key, state)
+        return phi(inputs) if callable(phi) else inputs @ phi
+
+    sampled = jax.jit(jax.vmap(operator))(jax.random.split(KEY, draws))
     predictive = posterior.predict(state, inputs)
+    if not case.random:
+        promises.assert_close(sampled[0], predictive.mean)
+        return
     error_of_mean = jnp.sqrt(predictive.epistemic / draws)
     assert bool(jnp.all(jnp.abs(sampled.mean(0) - predictive.mean) < 5 * error_of_mean))
     relative = jnp.abs(sampled.var(0) / predictive.epistemic - 1)

@@ -151,6 +151,10 @@ def test_an_empty_list_of_seeds_is_named(x64: None) -> None:
     [
         ("data.streams import generator; generator('numpy', 0)", "streams is 'numpy'; accepted are own, reference"),
         ("evaluation.lstd import LSTD; LSTD(3, 'sucessor')", "weighting is 'sucessor'; accepted are everything,"),
+        (
+            "evaluation.nonlinear_td import NonlinearTD; import optax; NonlinearTD(None, 'gtd', optax.sgd(1.0))",
+            "correction is 'gtd'; accepted are 'none' (TD(0)), 'tdc' and 'gtd2'",
+        ),
         ("evaluation.lstd import LSTDPlus; LSTDPlus(3, 1.0, 0.0, 'x')", "weighting is 'x'; accepted are everything,"),
     ],
 )

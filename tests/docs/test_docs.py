@@ -95,7 +95,7 @@ def test_no_file_names_a_registry() -> None:
         assert re.fullmatch(r"[A-Za-z0-9_.-]+==[A-Za-z0-9_.!+-]+", line), line
 
 
-BLOCKS = ["speed", "widths", "off_policy", "linear_quirks", "linear_tables", "linear_speed"]
+BLOCKS = ["speed", "widths", "off_policy", "linear_quirks", "linear_tables", "linear_speed", "tsitsiklis"]
 
 
 @pytest.mark.parametrize("name", BLOCKS)

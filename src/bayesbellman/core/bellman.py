@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Int, PyTree
 
 from bayesbellman.core.types import BellmanSamples, Transition
 
@@ -84,16 +84,20 @@ class SoftBellman(eqx.Module):
 
 
 def pushforward(
-    bellman: EmpiricalBellman, omega: PyTree, transitions: Transition, next_actions: PyTree = None
+    bellman: EmpiricalBellman,
+    omega: PyTree,
+    transitions: Transition,
+    next_actions: PyTree = None,
+    index: Int[Array, " batch"] | None = None,
 ) -> BellmanSamples:
     """``D_omega = {(b_i, s_i, a_i)}`` from a batch of transitions (paper, eq. `pushforward`).
 
     ``next_actions`` are draws ``a' ~ pi(.|s')`` where the Bellman function asks for them. The inputs are pairs
-    ``(s, a)``, or observations alone where the transitions carry no action.
+    ``(s, a)``, or observations alone where the transitions carry no action. ``index`` tells the data apart.
     """
     targets = jax.vmap(lambda transition, next_action: bellman(omega, transition, next_action))(
         transitions, next_actions
     )
     has_actions = bool(jax.tree.leaves(transitions.action))
     inputs = (transitions.observation, transitions.action) if has_actions else transitions.observation
-    return BellmanSamples(inputs=inputs, targets=targets, weights=transitions.weight)
+    return BellmanSamples(inputs=inputs, targets=targets, weights=transitions.weight, index=index)

@@ -48,6 +48,8 @@ class BellmanSamples(eqx.Module):
     inputs: PyTree
     targets: Float[AnyArray, "*batch"]
     weights: Float[AnyArray, "*batch"]
+    index: Int[AnyArray, "*batch"] | None = None
+    """Which datum of the data set each is, for posteriors that attach something to single data."""
 
 
 class Predictive(eqx.Module):

@@ -100,6 +100,17 @@ def boyan_chain(episode_length: int = 20) -> FiniteMDP:
     )
 
 
+def tsitsiklis_triangle() -> FiniteMDP:
+    """Three states in a ring: stay or go one on, each with probability 1/2, without rewards (Tsitsiklis 1997)."""
+    transition = np.array([[0.5, 0.0, 0.5], [0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])[:, None, :]
+    return FiniteMDP(
+        transition=jnp.asarray(transition, dtype=float),
+        reward=jnp.zeros((3, 1, 3)),
+        initial=jnp.full(3, 1 / 3),
+        terminal=jnp.zeros(3, dtype=bool),
+    )
+
+
 def random_mdp(seed: int, num_states: int = 400, num_actions: int = 10) -> FiniteMDP:
     """The random process of the linear experiments (Dann et al. 2014): uniform random tables, rewards ``r(a, s')``.
 

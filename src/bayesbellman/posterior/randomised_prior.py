@@ -1,0 +1,105 @@
+"""Randomised priors: an ensemble of MAP estimates, each with a prior draw of its own (paper, "Approximate BBO")."""
+
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key, PyTree
+
+from bayesbellman.core.types import AnyArray, BellmanSamples, Metrics, Predictive
+from bayesbellman.posterior.base import AbstractPosterior
+from bayesbellman.posterior.map_estimate import MAPEstimate, MAPState, Network
+
+PriorKind = Literal["anchored", "function"]
+
+
+class Member(eqx.Module):
+    """One operator of the ensemble: ``B = f_psi``, or ``f_psi + prior_scale p`` with a fixed random function p."""
+
+    network: Network
+    prior: Network | None
+    prior_scale: Float[Array, "*members"]
+
+    def __call__(self, inputs: PyTree[AnyArray]) -> Float[AnyArray, "*batch"]:
+        values = self.network(inputs)
+        if self.prior is None:
+            return values
+        return values + self.prior_scale.astype(values.dtype) * self.prior(inputs)
+
+
+class RandomisedPriorState(eqx.Module):
+    """The members, stacked: their estimates, their prior functions if they have any, the keys of their target noise."""
+
+    members: MAPState
+    priors: Network | None
+    noise_keys: Key[Array, " L"]
+
+
+class RandomisedPrior(AbstractPosterior[RandomisedPriorState]):
+    """L members; each minimises `MAPEstimate.loss` for its own draw of the prior.
+
+    ``"anchored"``: the prior is centred on the member's own initial parameters ``epsilon_l``. ``"function"``: a fixed
+    random network, times ``prior_scale``, is added to the member's, and the penalty pulls its parameters to 0. With
+    ``target_noise`` each member sees targets with its own fixed noise ``N(0, sigma^2 / w)`` for each datum, which
+    `BellmanSamples.index` tells apart; only then is the ensemble exact for linear Gaussian models. Without it, it is
+    too narrow (``Sigma_N Sigma_0^-1 Sigma_N`` for ``Sigma_N``).
+    """
+
+    member: MAPEstimate
+    num_members: int = eqx.field(static=True)
+    prior: PriorKind = eqx.field(static=True, default="function")
+    prior_scale: float | Float[Array, ""] = 1.0
+    target_noise: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self) -> None:
+        if self.num_members < 1:
+            raise ValueError(f"num_members is {self.num_members}; accepted is a number >= 1")
+        if self.prior not in ("anchored", "function"):
+            raise ValueError(f"prior is {self.prior!r}; accepted are 'anchored' and 'function'")
+
+    def init(self, key: Key[Array, ""]) -> RandomisedPriorState:
+        member_key, prior_key, noise_key = jax.random.split(key, 3)
+        members = jax.vmap(self.member.init)(jax.random.split(member_key, self.num_members))
+        priors = None
+        if self.prior == "function":
+            priors = jax.vmap(self.member.network)(jax.random.split(prior_key, self.num_members))
+            nothing = jax.tree.map(jnp.zeros_like, members.anchor)
+            members = MAPState(members.phi, nothing, members.optimiser)
+        return RandomisedPriorState(members, priors, jax.random.split(noise_key, self.num_members))
+
+    def update(
+        self, key: Key[Array, ""], state: RandomisedPriorState, samples: BellmanSamples
+    ) -> tuple[RandomisedPriorState, Metrics]:
+        def one(member: MAPState, prior: Network | None, noise_key: Key[Array, ""]) -> tuple[MAPState, Metrics]:
+            return self.member.update(key, member, self._seen_by(prior, noise_key, samples))
+
+        members, metrics = jax.vmap(one)(state.members, state.priors, state.noise_keys)
+        return RandomisedPriorState(members, state.priors, state.noise_keys), jax.tree.map(jnp.mean, metrics)
+
+    def _seen_by(self, prior: Network | None, noise_key: Key[Array, ""], samples: BellmanSamples) -> BellmanSamples:
+        """The samples with one member's noise added, and its prior function taken off the targets."""
+        targets = samples.targets
+        if self.target_noise:
+            if samples.index is None:
+                raise ValueError("target_noise needs BellmanSamples.index, which tells data apart; it is None")
+            draw = jax.vmap(lambda i: jax.random.normal(jax.random.fold_in(noise_key, i), dtype=targets.dtype))
+            variance = jnp.asarray(self.member.noise_variance, targets.dtype) / samples.weights
+            targets = targets + jnp.sqrt(variance) * draw(samples.index)
+        if prior is not None:
+            targets = targets - jnp.asarray(self.prior_scale, targets.dtype) * prior(samples.inputs)
+        return BellmanSamples(samples.inputs, targets, samples.weights, samples.index)
+
+    def members(self, state: RandomisedPriorState) -> Member:
+        """All of them, stacked."""
+        scale = jnp.full(self.num_members, self.prior_scale, dtype=float)
+        return Member(state.members.phi, state.priors, scale)
+
+    def sample(self, key: Key[Array, ""], state: RandomisedPriorState) -> Member:
+        chosen = jax.random.randint(key, (), 0, self.num_members)
+        return jax.tree.map(lambda x: x[chosen], self.members(state))
+
+    def predict(self, state: RandomisedPriorState, inputs: PyTree[AnyArray]) -> Predictive:
+        values = jax.vmap(lambda member: member(inputs))(self.members(state))
+        mean = jnp.mean(values, axis=0)
+        return Predictive(mean, jnp.var(values, axis=0), jnp.full_like(mean, self.member.noise_variance))

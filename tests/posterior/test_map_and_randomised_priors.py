@@ -1,0 +1,121 @@
+"""MAP estimates and randomised priors where the answer is known: linear functions, Gaussian noise and prior."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from bayesbellman.core.types import BellmanSamples
+from bayesbellman.nn.mlp import MLP, LinearFunction
+from bayesbellman.posterior.conjugate import ConjugatePosterior
+from bayesbellman.posterior.map_estimate import MAPEstimate
+from bayesbellman.posterior.randomised_prior import RandomisedPrior
+
+KEY = jax.random.key(0)
+PRIOR_VARIANCE, NOISE, ROWS = 0.8, 0.5, 7
+RNG = np.random.default_rng(3)
+V, TARGETS, WEIGHTS = RNG.normal(size=(ROWS, 3)), RNG.normal(size=ROWS), RNG.uniform(0.3, 2.0, size=ROWS)
+
+
+def samples() -> BellmanSamples:
+    return BellmanSamples(jnp.asarray(V), jnp.asarray(TARGETS), jnp.asarray(WEIGHTS), jnp.arange(ROWS))
+
+
+def from_the_prior(key: jax.Array) -> LinearFunction:
+    return LinearFunction(jnp.sqrt(PRIOR_VARIANCE) * jax.random.normal(key, (3,), dtype=float))
+
+
+def member(**changes) -> MAPEstimate:
+    """Weighed as the Gaussian model does: the prior N(phi_0, s I) is 1/(2 s), once for all data."""
+    settings = {"prior_weight": 1 / (2 * PRIOR_VARIANCE), "prior_share": 1 / ROWS, "noise_variance": NOISE, **changes}
+    return MAPEstimate(from_the_prior, optax.sgd(0.3), **settings)
+
+
+def solved(posterior, key: jax.Array, steps: int = 600):
+    def one(state, step_key):
+        return posterior.update(step_key, state, samples())[0], None
+
+    return jax.lax.scan(one, posterior.init(key), jax.random.split(key, steps))[0]
+
+
+def exact() -> tuple[np.ndarray, np.ndarray]:
+    """phi_omega for a prior centred on 0, and Sigma_N."""
+    model = ConjugatePosterior.isotropic(3, PRIOR_VARIANCE, NOISE)
+    state, _ = model.update(KEY, model.init(KEY), samples())
+    return np.asarray(state.mean), np.asarray(state.covariance)
+
+
+def test_map_of_a_linear_function_is_the_posterior_mean(x64: None) -> None:
+    state = solved(member(), KEY)
+    anchored = ConjugatePosterior(from_the_prior(KEY).weights, jnp.eye(3) / PRIOR_VARIANCE, jnp.asarray(NOISE))
+    truth, _ = anchored.update(KEY, anchored.init(KEY), samples())
+    np.testing.assert_allclose(state.phi.weights, truth.mean, rtol=1e-8)
+    np.testing.assert_allclose(member().predict(state, jnp.asarray(V)).mean, V @ np.asarray(truth.mean), rtol=1e-8)
+
+
+@pytest.mark.parametrize("prior", ["anchored", "function"])
+@pytest.mark.parametrize("target_noise", [True, False])
+def test_ensembles_have_the_covariance_that_the_corollary_says(prior: str, target_noise: bool, x64: None) -> None:
+    """With target noise Sigma_N, without Sigma_N Sigma_0^-1 Sigma_N; the mean is phi_omega. 8,000 members.
+
+    An entry of a Gaussian sample covariance has standard error sqrt((C_ii C_jj + C_ij^2) / L); 5 are allowed, of the
+    means too.
+    """
+    size = 8_000
+    posterior = RandomisedPrior(member(), size, prior, 1.0, target_noise)
+    members = posterior.members(jax.jit(lambda key: solved(posterior, key, 250))(KEY))
+    draws = np.asarray(members.network.weights)
+    if members.prior is not None:
+        draws = draws + np.asarray(members.prior.weights)
+    mean, sigma_n = exact()
+    covariance = sigma_n if target_noise else sigma_n @ sigma_n / PRIOR_VARIANCE
+    assert (np.abs(draws.mean(0) - mean) < 5 * np.sqrt(np.diag(covariance) / size)).all()
+    error = np.sqrt((np.outer(np.diag(covariance), np.diag(covariance)) + covariance**2) / size)
+    assert (np.abs(np.cov(draws.T) - covariance) < 5 * error).all()
+
+
+def test_the_papers_balance_weighs_the_prior_n_times(x64: None) -> None:
+    """One step carries the whole prior: its fixed point is that of a prior N times as heavy."""
+    paper, heavy = solved(member(prior_share=1.0), KEY), solved(member(prior_weight=ROWS / (2 * PRIOR_VARIANCE)), KEY)
+    np.testing.assert_allclose(paper.phi.weights, heavy.phi.weights, rtol=1e-9)
+
+
+def test_phi_stays_in_its_ball(x64: None) -> None:
+    state = solved(member(radius=0.1), KEY, 20)
+    np.testing.assert_allclose(jnp.linalg.norm(state.phi.weights), 0.1, rtol=1e-9)
+
+
+def test_any_network_and_optimiser_on_plain_regression() -> None:
+    """A network of 32 tanh units on a sine, with Adam: the error falls below a tenth of the targets' variance."""
+    with jax.numpy_dtype_promotion("standard"):  # inside optax's Adam
+        fit_a_sine()
+
+
+def fit_a_sine() -> None:
+    x = jnp.linspace(-1.0, 1.0, 40)[:, None]
+    data = BellmanSamples(x, jnp.sin(3 * x[:, 0]), jnp.ones(40))
+    network = MAPEstimate(lambda key: MLP.glorot(key, 1, (32,), jnp.tanh), optax.adam(1e-2), prior_weight=1e-5)
+    ensemble = RandomisedPrior(network, 4, "function", 0.5)
+    for posterior in (network, ensemble):
+
+        def one(state, key, posterior=posterior):
+            return posterior.update(key, state, data)[0], None
+
+        state = jax.jit(lambda keys, p=posterior, f=one: jax.lax.scan(f, p.init(KEY), keys)[0])(
+            jax.random.split(KEY, 1500)
+        )
+        predictive = posterior.predict(state, x)
+        assert float(jnp.mean((predictive.mean - data.targets) ** 2)) < 0.05
+        assert predictive.epistemic.shape == (40,)
+    drawn = ensemble.sample(KEY, state)(x)
+    assert drawn.shape == (40,)
+
+
+def test_bad_settings_are_named() -> None:
+    with pytest.raises(ValueError, match="num_members is 0; accepted is a number >= 1"):
+        RandomisedPrior(member(), 0)
+    noisy = RandomisedPrior(member(), 2, target_noise=True)
+    unnamed = BellmanSamples(jnp.ones((1, 3)), jnp.ones(1), jnp.ones(1))
+    with pytest.raises(ValueError, match=r"target_noise needs BellmanSamples\.index"):
+        noisy.update(KEY, noisy.init(KEY), unnamed)
