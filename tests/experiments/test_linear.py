@@ -14,7 +14,7 @@ from bayesbellman.experiments.artefact import Address, Cell, Done, Plan, Request
 from bayesbellman.experiments.linear import ARTEFACT
 from bayesbellman.experiments.linear.analysis import analyse, draw, printed
 from bayesbellman.experiments.linear.cells import Curves, all_cells, collect_curves, make_cell, read_cells
-from bayesbellman.experiments.linear.expected import expected
+from bayesbellman.experiments.linear.expected import errors_allowed, expected
 from bayesbellman.experiments.linear.methods import METHODS, SETTINGS
 from bayesbellman.experiments.linear.sweep import VARIANTS, plan
 
@@ -209,6 +209,12 @@ def test_verdicts_on_seeded_rows() -> None:
     assert judged(address, 33.46 + 1.2, stderr=0.5, runs=100) == "differs"
     assert judged(address, 33.42, stderr=0.4, runs=250) == "agrees"
     assert judged(address, 33.46, stderr=math.nan, runs=1) == "too few runs"
+
+
+def test_few_runs_are_allowed_more_errors() -> None:
+    """Quantiles of Student's t at the level of 3 deviations, 0.99865, from tables; the expansion is good to 8 %."""
+    for runs, quantile in ((4, 9.22), (10, 4.09), (50, 3.16), (1000, 3.01)):
+        np.testing.assert_allclose(errors_allowed(runs), quantile, rtol=0.08)
 
 
 def test_verdicts_on_bounds_and_random_processes() -> None:
