@@ -12,6 +12,8 @@ from tests.contracts import promises
 from bayesbellman.envs.base import AbstractEnv
 from bayesbellman.envs.finite import FiniteMDP, boyan_chain
 from bayesbellman.envs.linear_quadratic import LinearQuadratic, balanced_cart_pole, linked_pole
+from bayesbellman.envs.mountain_car import MountainCar
+from bayesbellman.envs.puddle_world import PuddleWorld
 
 
 class Case(NamedTuple):
@@ -56,6 +58,16 @@ CASES = [
         "linked-pole",
         lambda x: eqx.tree_at(lambda e: e.noise, limited(linked_pole(3)), x * linked_pole(3).noise),
         lambda key: jax.random.normal(key, (3,)),
+    ),
+    Case(
+        "mountain-car",
+        lambda x: MountainCar(power=0.0015 * x, time_limit=8),
+        lambda key: jax.random.uniform(key, (1,), minval=-2.0, maxval=2.0),
+    ),
+    Case(
+        "puddle-world",
+        lambda x: PuddleWorld(noise=0.01 * x, time_limit=8),
+        lambda key: jax.random.randint(key, (), 0, 4),
     ),
     Case("random-mdp", lambda x: scaled_rewards(random_mdp(), x), lambda key: jax.random.randint(key, (), 0, 2)),
 ]
