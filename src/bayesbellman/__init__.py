@@ -16,15 +16,17 @@ if TYPE_CHECKING:
         RankDeficientWarning as RankDeficientWarning,
     )
     from bayesbellman.doors.linear import LinearBBO as LinearBBO
+    from bayesbellman.doors.neural import NeuralBBO as NeuralBBO
 
 # Public name -> the module that defines it. A new public name is one new line here (and above, for type checkers).
 _PUBLIC = {
     "LinearBBO": "bayesbellman.doors.linear",
+    "NeuralBBO": "bayesbellman.doors.neural",
     "RankDeficientWarning": "bayesbellman.core.errors",
     "JitterWarning": "bayesbellman.core.errors",
 }
 
-__all__ = ["JitterWarning", "LinearBBO", "RankDeficientWarning", "__version__"]
+__all__ = ["JitterWarning", "LinearBBO", "NeuralBBO", "RankDeficientWarning", "__version__"]
 
 
 def __getattr__(name: str) -> object:

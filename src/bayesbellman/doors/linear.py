@@ -1,6 +1,5 @@
 """`LinearBBO`: exact Bayesian policy evaluation with linear features, in scikit-learn's idiom and in float64."""
 
-import inspect
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,12 +13,13 @@ from jaxtyping import Array, Float, Key, UInt32
 from bayesbellman.core.errors import NotFittedError, RankDeficientWarning, warn
 from bayesbellman.doors import checks
 from bayesbellman.doors.linear_fit import WIDTHS, Fit, precision_of
+from bayesbellman.doors.params import Parameters
 from bayesbellman.doors.transitions import accumulate, check_chunk
 from bayesbellman.evaluation.linear_system import empty_statistics
 from bayesbellman.posterior.conjugate import ConjugatePosterior
 
 
-class LinearBBO:
+class LinearBBO(Parameters):
     """Bayesian policy evaluation with linear features: the exact posterior over Bellman operators and its fixed point.
 
     From transitions ``(v, r, v', gamma, w)``, with ``v`` the features of a state (or of a state and action) and
@@ -203,29 +203,6 @@ class LinearBBO:
     @property
     def n_samples_seen_(self) -> int:
         return int(self._fitted().statistics.count)
-
-    # --------------------------------------------------------------------------------- scikit-learn's conventions
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments by name, as they were given."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def set_params(self, **params: Any) -> "LinearBBO":
-        """Change constructor arguments; a fitted estimator keeps its fit until the next `fit`."""
-        known = self.get_params()
-        for name in params:
-            if name not in known:
-                raise ValueError(f"LinearBBO has no parameter {name!r}; it has {', '.join(known)}")
-        type(self)(**{**known, **params})  # refuses bad values before any is taken over
-        for name, value in params.items():
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        defaults = inspect.signature(type(self)).parameters
-        given = self.get_params().items()
-        changed = (f"{k}={v!r}" for k, v in given if not np.array_equal(v, defaults[k].default))
-        return f"{type(self).__name__}({', '.join(changed)})"
 
     # ------------------------------------------------------------------------------------------------- the inside
 

@@ -8,24 +8,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree
 
 from bayesbellman.core.types import AnyArray, BellmanSamples, Metrics, Predictive
+from bayesbellman.nn.priors import WithPrior
 from bayesbellman.posterior.base import AbstractPosterior
 from bayesbellman.posterior.map_estimate import MAPEstimate, MAPState, Network
 
 PriorKind = Literal["anchored", "function"]
-
-
-class Member(eqx.Module):
-    """One operator of the ensemble: ``B = f_psi``, or ``f_psi + prior_scale p`` with a fixed random function p."""
-
-    network: Network
-    prior: Network | None
-    prior_scale: Float[Array, "*members"]
-
-    def __call__(self, inputs: PyTree[AnyArray]) -> Float[AnyArray, "*batch"]:
-        values = self.network(inputs)
-        if self.prior is None:
-            return values
-        return values + self.prior_scale.astype(values.dtype) * self.prior(inputs)
 
 
 class RandomisedPriorState(eqx.Module):
@@ -90,12 +77,12 @@ class RandomisedPrior(AbstractPosterior[RandomisedPriorState]):
             targets = targets - jnp.asarray(self.prior_scale, targets.dtype) * prior(samples.inputs)
         return BellmanSamples(samples.inputs, targets, samples.weights, samples.index)
 
-    def members(self, state: RandomisedPriorState) -> Member:
+    def members(self, state: RandomisedPriorState) -> WithPrior:
         """All of them, stacked."""
         scale = jnp.full(self.num_members, self.prior_scale, dtype=float)
-        return Member(state.members.phi, state.priors, scale)
+        return WithPrior(state.members.phi, state.priors, scale)
 
-    def sample(self, key: Key[Array, ""], state: RandomisedPriorState) -> Member:
+    def sample(self, key: Key[Array, ""], state: RandomisedPriorState) -> WithPrior:
         chosen = jax.random.randint(key, (), 0, self.num_members)
         return jax.tree.map(lambda x: x[chosen], self.members(state))
 

@@ -1,0 +1,172 @@
+"""`NeuralBBO`: against `LinearBBO` where it can be, its widths, its habits, and what it refuses."""
+
+from collections.abc import Iterator
+
+import jax
+import numpy as np
+import pytest
+
+import bayesbellman as bb
+from bayesbellman.core.errors import NotFittedError
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-1, 1, (600, 1))
+X_NEXT = np.clip(X + 0.1 * RNG.normal(size=X.shape), -1, 1)
+REWARDS = np.sin(3 * X[:, 0]) + 0.1 * RNG.normal(size=600)
+GAMMA = 0.8
+FAST = {"hidden": (32,), "steps": 400, "batch_size": 128}
+
+
+@pytest.fixture(autouse=True)
+def promotion() -> Iterator[None]:
+    """optax's Adam mixes integers and floats, which strict promotion refuses."""
+    with jax.numpy_dtype_promotion("standard"):
+        yield
+
+
+def powers(x: np.ndarray) -> np.ndarray:
+    return np.hstack([x**k for k in range(10)])
+
+
+def truth(x: np.ndarray) -> np.ndarray:
+    """By `LinearBBO` with ten powers, which represent these values closely."""
+    return bb.LinearBBO(prior_variance=1e6).fit(powers(X), REWARDS, powers(X_NEXT), GAMMA).predict(powers(x))
+
+
+def test_without_hidden_layers_it_is_the_linear_answer() -> None:
+    """A linear function with a bias, no prior, all data in each step: LSTD's, to what Adam's last steps leave."""
+    model = bb.NeuralBBO(hidden=(), prior_weight=0.0, batch_size=600, upper_rate=0.01, steps=5000, scale_inputs=False)
+    model.fit(X, REWARDS, X_NEXT, GAMMA)
+    features, next_features = (np.hstack([x, np.ones_like(x)]) for x in (X, X_NEXT))
+    exact = bb.LinearBBO(prior_variance=float("inf")).fit(features, REWARDS, next_features, GAMMA)
+    np.testing.assert_allclose(model.predict(X), exact.predict(features), atol=0.03)
+
+
+@pytest.mark.parametrize("rule", ["two_timescales", "direct"])
+def test_values_come_close_to_the_truth(rule: str) -> None:
+    """Values have a deviation of 1.7 over the data; the error must be below a fifth of that."""
+    model = bb.NeuralBBO(**{**FAST, "steps": 2000}, rule=rule, seed=1).fit(X, REWARDS, X_NEXT, GAMMA)
+    error = np.sqrt(np.mean((model.predict(X) - truth(X)) ** 2))
+    assert truth(X).std() > 1.5
+    assert error < 0.34
+    assert model.losses_.shape == (2000,)
+
+
+def test_ends_are_not_bootstrapped() -> None:
+    """Discount 0 everywhere: values are the mean rewards."""
+    model = bb.NeuralBBO(**FAST).fit(X, REWARDS, X_NEXT, 0.0)
+    assert np.sqrt(np.mean((model.predict(X) - np.sin(3 * X[:, 0])) ** 2)) < 0.1
+
+
+def test_weights_count() -> None:
+    """What weighs nothing is not learnt from."""
+    rewards = np.where(np.arange(600) < 300, REWARDS, 50.0)
+    weights = (np.arange(600) < 300).astype(float)
+    model = bb.NeuralBBO(**FAST).fit(X, rewards, X_NEXT, 0.0, weights)
+    assert np.abs(model.predict(X)).max() < 3
+
+
+def test_an_ensemble_is_less_sure_where_there_are_no_data() -> None:
+    model = bb.NeuralBBO(**FAST, posterior="randomised_prior", num_members=6, noise_variance=0.05)
+    values, std = model.fit(X, REWARDS, X_NEXT, GAMMA).predict(np.array([[0.0], [4.0]]), return_std=True)
+    assert values.shape == std.shape == (2,)
+    assert std[1] > 3 * std[0] > 0
+    draws = model.sample(0, 50)(np.array([[0.0], [4.0]]))
+    assert draws.shape == (50, 2)
+    assert len(np.unique(draws[:, 1])) > 1
+
+
+def test_one_seed_repeats_and_two_differ() -> None:
+    settings = {**FAST, "steps": 30}
+    first, again, other = (
+        bb.NeuralBBO(**settings, seed=s).fit(X, REWARDS, X_NEXT, GAMMA).predict(X) for s in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_more_data_train_on() -> None:
+    model = bb.NeuralBBO(**{**FAST, "steps": 40}).partial_fit(X[:300], REWARDS[:300], X_NEXT[:300], GAMMA)
+    before = model.predict(X)
+    model.partial_fit(X[300:], REWARDS[300:], X_NEXT[300:], GAMMA)
+    assert (model.steps_, model.n_samples_seen_, model.n_features_in_) == (80, 600, 1)
+    assert model.losses_.shape == (80,)
+    assert not np.array_equal(before, model.predict(X))
+
+
+def test_observations_and_actions() -> None:
+    actions = RNG.uniform(-1, 1, 600)
+    model = bb.NeuralBBO(**FAST).fit((X, actions), REWARDS + actions, (X_NEXT, np.zeros(600)), 0.0)
+    low, high = (model.predict((np.zeros((1, 1)), np.array([a]))) for a in (-0.8, 0.8))
+    assert high[0] - low[0] > 1.0
+    with pytest.raises(ValueError, match="observations: 2 observations but 3 actions"):
+        model.predict((np.zeros((2, 1)), np.zeros(3)))
+
+
+def test_scikit_learn_s_conventions() -> None:
+    model = bb.NeuralBBO(hidden=(8,), seed=3)
+    assert repr(model) == "NeuralBBO(hidden=(8,), seed=3)"
+    assert bb.NeuralBBO(**model.get_params()).get_params() == model.get_params()
+    with pytest.raises(ValueError, match="NeuralBBO has no parameter 'layers'"):
+        model.set_params(layers=2)
+
+
+def test_divergence_is_named_and_costs_nothing() -> None:
+    model = bb.NeuralBBO(**{**FAST, "steps": 20}).fit(X, REWARDS, X_NEXT, GAMMA)
+    before = model.predict(X)
+    model.set_params(upper_rate=1e18, lower_rate=1e18)
+    with pytest.raises(FloatingPointError, match=r"training diverged at step \d+: .* Lower upper_rate or lower_rate"):
+        model.fit(X, REWARDS, X_NEXT, GAMMA)
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"posterior": "bayes"}, "posterior is 'bayes'; accepted are map, randomised_prior"),
+        ({"rule": "td"}, "rule is 'td'; accepted are two_timescales, direct"),
+        ({"activation": "gelu"}, "activation is 'gelu'; accepted are relu, tanh"),
+        ({"num_members": 0}, "num_members is 0; accepted is a whole number >= 1"),
+        ({"batch_size": 0}, "batch_size is 0"),
+        ({"lower_steps": 1.5}, "lower_steps is 1.5"),
+        ({"noise_variance": -1.0}, "noise_variance is -1.0"),
+        ({"upper_rate": 0.0}, "upper_rate is 0.0"),
+        ({"prior_weight": float("nan")}, "prior_weight is nan"),
+        ({"hidden": (0,)}, r"hidden is \(0,\)"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_bad_settings_are_named(settings: dict, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        bb.NeuralBBO(**settings)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"rewards": REWARDS[:, None]}, "rewards has shape"),
+        ({"rewards": np.where(np.arange(600) == 3, np.nan, REWARDS)}, "rewards.*nan"),
+        ({"discounts": 1.0}, "discounts"),
+        ({"discounts": -0.1}, "discounts"),
+        ({"weights": -np.ones(600)}, "weights"),
+        ({"weights": np.zeros(600)}, "weights"),
+        ({"next_observations": X_NEXT[:5]}, "next_features has 5 rows"),
+        ({"observations": (X, X, X)}, "observations is a tuple of 3"),
+    ],
+)
+def test_bad_data_are_named(change: dict, words: str) -> None:
+    data = {"observations": X, "rewards": REWARDS, "next_observations": X_NEXT, "discounts": GAMMA, **change}
+    with pytest.raises((ValueError, TypeError), match=words):
+        bb.NeuralBBO(**FAST).fit(**data)
+
+
+def test_answers_that_are_not_there() -> None:
+    with pytest.raises(NotFittedError, match="call fit or partial_fit first"):
+        bb.NeuralBBO().predict(X)
+    model = bb.NeuralBBO(**{**FAST, "steps": 1}).fit(X, REWARDS, X_NEXT, GAMMA)
+    with pytest.raises(ValueError, match="use posterior='randomised_prior'"):
+        model.predict(X, return_std=True)
+    with pytest.raises(ValueError, match="observations has 2 columns; the estimator was fitted on 1"):
+        model.predict(np.zeros((1, 2)))
+    with pytest.raises(ValueError, match="there are no transitions"):
+        bb.NeuralBBO().fit(np.zeros((0, 1)), np.zeros(0), np.zeros((0, 1)), GAMMA)
