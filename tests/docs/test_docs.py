@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import pytest
 
 import bayesbellman as bb
@@ -22,8 +23,9 @@ page = pytest.mark.parametrize("path", PAGES, ids=[p.name for p in PAGES])
 def test_python_on_the_page_runs(path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     namespace: dict = {}
-    for block in blocks:
-        exec(compile(block, f"{path.name}", "exec"), namespace)
+    with jax.numpy_dtype_promotion("standard"):  # as users have it
+        for block in blocks:
+            exec(compile(block, f"{path.name}", "exec"), namespace)
 
 
 @page
