@@ -33,6 +33,7 @@ test-peers: .venv-peers/.ready
 bench: .venv-peers/.ready
 	.venv-peers/bin/python benchmarks/linear.py --out results/benchmarks
 	.venv-peers/bin/python benchmarks/linear_suite.py --out results/benchmarks
+	.venv-peers/bin/python benchmarks/randomised_prior.py --out results/randomised_prior
 
 # Everything under results/ (some 20 minutes on two cores), and the numbers of README and docs with it.
 results: .venv/.dev bench

@@ -134,6 +134,19 @@ def linear_speed() -> str:
     return "\n".join([*lines, "", f"`{origin['command']}`, {numpy}, commit {origin['commit']}, {origin['machine']}."])
 
 
+def randomised_prior() -> str:
+    """The ensemble beside NUTS."""
+    result = json.loads((RESULTS / "randomised_prior" / "randomised_prior.json").read_text(encoding="utf-8"))
+    origin, columns = result["origin"], list(result["rows"][0])
+    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    for row in result["rows"]:
+        shown = [f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row.values()]
+        lines.append(f"| {' | '.join(shown)} |")
+    made = f"`{origin['command']}`, blackjax {origin['blackjax']}, commit {origin['commit']}, {origin['machine']}"
+    note = f"{made}, seed {origin['seed']}. Largest R-hat of NUTS on the grid: {origin['r_hat']:.3f}."
+    return "\n".join([*lines, "", note])
+
+
 def tsitsiklis() -> str:
     """Where each method ends on the triangle."""
     with (RESULTS / "tsitsiklis" / "summary.csv").open(newline="", encoding="utf-8") as file:
@@ -163,6 +176,7 @@ BLOCKS = {
     "speed": (ROOT / "README.md", speed),
     "widths": (ROOT / "docs" / "linear_evaluation.md", widths),
     "off_policy": (ROOT / "docs" / "off_policy.md", off_policy),
+    "randomised_prior": (ROOT / "docs" / "neural_evaluation.md", randomised_prior),
     "tsitsiklis": (ROOT / "docs" / "tsitsiklis.md", tsitsiklis),
     "linear_quirks": (ROOT / "docs" / "linear_experiments.md", linear_quirks),
     "linear_speed": (ROOT / "docs" / "linear_experiments.md", linear_speed),

@@ -97,7 +97,16 @@ def test_no_file_names_a_registry() -> None:
         assert re.fullmatch(r"[A-Za-z0-9_.-]+==[A-Za-z0-9_.!+-]+", line), line
 
 
-BLOCKS = ["speed", "widths", "off_policy", "linear_quirks", "linear_tables", "linear_speed", "tsitsiklis"]
+BLOCKS = [
+    "speed",
+    "widths",
+    "off_policy",
+    "linear_quirks",
+    "linear_tables",
+    "linear_speed",
+    "tsitsiklis",
+    "randomised_prior",
+]
 
 
 @pytest.mark.parametrize("name", BLOCKS)
