@@ -13,7 +13,7 @@ def test_the_conjugate_posterior_is_what_nuts_samples() -> None:
     """Mean and covariance over 4 chains of 2,000: within 5 standard errors, five draws counted as one."""
     rng = np.random.default_rng(0)
     v, b, w = rng.normal(size=(8, 3)), rng.normal(size=8), rng.uniform(0.5, 2.0, size=8)
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):  # strict promotion is our own habit
         model = ConjugatePosterior.isotropic(3, prior_variance=2.0, noise_variance=0.5)
         samples = BellmanSamples(jnp.asarray(v), jnp.asarray(b), jnp.asarray(w))
         exact, _ = model.update(jax.random.key(0), model.init(jax.random.key(0)), samples)
