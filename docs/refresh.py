@@ -147,6 +147,24 @@ def randomised_prior() -> str:
     return "\n".join([*lines, "", note])
 
 
+def nonlinear_speed() -> str:
+    """Trials of the paper's size on the GPU and, shorter ones, on the CPU."""
+    columns = ("method", "seeds", "steps", "seconds", "us a step and seed", "share of the matrix rate")
+    lines = [f"| device | {' | '.join(columns)} |", "|" + "---|" * (len(columns) + 1)]
+    notes = []
+    for platform in ("gpu", "cpu"):
+        result = json.loads((RESULTS / "benchmarks" / f"nonlinear_{platform}.json").read_text(encoding="utf-8"))
+        origin = result["origin"]
+        for row in result["rows"]:
+            shown = [f"{row[c]:.3g}" if isinstance(row[c], float) else f"{row[c]}" for c in columns]
+            lines.append(f"| {origin['device']} | {' | '.join(shown)} |")
+        notes.append(
+            f"{origin['device']}: `{origin['command']}`, jax {origin['packages']['jax']}, commit {origin['commit']},"
+            f" {origin['machine']}; TDC takes {origin['tdc_over_td']:.2f} times TD(0) a step."
+        )
+    return "\n".join([*lines, "", *notes])
+
+
 def tsitsiklis() -> str:
     """Where each method ends on the triangle."""
     with (RESULTS / "tsitsiklis" / "summary.csv").open(newline="", encoding="utf-8") as file:
@@ -177,6 +195,7 @@ BLOCKS = {
     "widths": (ROOT / "docs" / "linear_evaluation.md", widths),
     "off_policy": (ROOT / "docs" / "off_policy.md", off_policy),
     "randomised_prior": (ROOT / "docs" / "neural_evaluation.md", randomised_prior),
+    "nonlinear_speed": (ROOT / "docs" / "neural_evaluation.md", nonlinear_speed),
     "tsitsiklis": (ROOT / "docs" / "tsitsiklis.md", tsitsiklis),
     "linear_quirks": (ROOT / "docs" / "linear_experiments.md", linear_quirks),
     "linear_speed": (ROOT / "docs" / "linear_experiments.md", linear_speed),
