@@ -106,6 +106,7 @@ BLOCKS = [
     "linear_speed",
     "tsitsiklis",
     "randomised_prior",
+    "nonlinear_speed",
 ]
 
 
