@@ -7,6 +7,7 @@ Three ways to move omega, with the same fixed points and not the same stability:
 - the *gradient form*, which descends the MSBBE itself, through ``dphi*/domega`` (`GradientFormBBO`).
 """
 
+import abc
 from collections.abc import Callable
 from typing import Literal
 
@@ -79,14 +80,15 @@ class AbstractNonlinearBBO(AbstractEstimator[NonlinearState]):
         omega, slow, metrics = self._move(state, posterior, transition)
         return NonlinearState(posterior, project_to_ball(omega, self.radius), slow), {"loss": losses[-1], **metrics}
 
+    @abc.abstractmethod
     def _slow_init(self, omega: Network) -> PyTree:
-        raise NotImplementedError
+        """The memory of omega's optimiser before its first step."""
 
+    @abc.abstractmethod
     def _move(
         self, state: NonlinearState, posterior: MAPState, transition: Transition
     ) -> tuple[Network, PyTree, Metrics]:
         """omega and its optimiser's memory after the slow step."""
-        raise NotImplementedError
 
     def value(self, state: NonlinearState, inputs: PyTree[AnyArray]) -> Float[AnyArray, "*batch"]:
         return state.omega(inputs)
