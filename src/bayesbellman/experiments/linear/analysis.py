@@ -80,7 +80,7 @@ def curve_rows(curves: Mapping[Address, Curves]) -> list[tuple]:
 
 
 def draw(curves: Mapping[Address, Curves], variant: str) -> Figure:
-    """Nine panels: RMSE, averaged over runs, against transitions seen. Axes are cut as in the paper's figure."""
+    """Nine panels: RMSE, averaged over runs, against transitions seen. Axes are cut as in the paper, or higher."""
     with style():
         figure = Figure(figsize=(10, 8))
         panels = figure.subplots(3, 3).ravel()
@@ -113,8 +113,12 @@ def _draw_panel(axes: Axes, found: Mapping[str, Curves], task: str, variant: str
             mean = np.ma.masked_invalid(curves.rmse).mean(axis=0).filled(np.nan)
             axes.plot(marks, mean, color=COLOURS[method], label=method, lw=2.2 if method == "BBO" else 1.3)
         first = np.nanmedian([np.nanmean(curves.rmse[:, 0]) for curves in found.values()])
+        last = np.array([np.nanmean(curves.rmse[:, -1]) for curves in found.values()])
     if np.isfinite(first) and first > 0:
-        axes.set_ylim(0, 1.05 * 10 ** round(math.log10(first)))
+        # The paper's cut; and what ends within ten times the usual start is shown to its end.
+        highest = np.max(last, where=np.isfinite(last) & (last < 10 * first), initial=0.0)
+        powers = [round(math.log10(first)), *([math.ceil(math.log10(highest))] if highest > 0 else [])]
+        axes.set_ylim(0, 1.05 * 10.0 ** max(powers))
 
 
 def analyse(plan: Plan, done: Done, folder: Path) -> str:
