@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
-from bayesbellman.core.types import Transition, effective_discount
+from bayesbellman.core.types import Transition
+from bayesbellman.data.transition import transition_of
 from bayesbellman.envs.base import AbstractEnv
 
 Policy = Callable[[Key[Array, ""], Any], Any]
@@ -32,17 +33,9 @@ def collect(
     def one_step(carry: tuple[PyTree, Array], step_key: Key[Array, ""]) -> tuple[tuple[PyTree, Array], tuple]:
         state, restarted = carry
         act_key, env_key, reset_key = jax.random.split(step_key, 3)
-        observation = env.observe(state)
-        action = policy(act_key, observation)
+        action = policy(act_key, env.observe(state))
         outcome = env.step(env_key, state, action)
-        transition = Transition(
-            observation=observation,
-            action=action,
-            reward=outcome.reward,
-            discount=effective_discount(jnp.asarray(gamma, outcome.reward.dtype), outcome.terminated),
-            next_observation=env.observe(outcome.state),
-            weight=jnp.ones_like(outcome.reward),
-        )
+        transition = transition_of(env, state, action, outcome, gamma)
         ended = outcome.terminated | outcome.truncated
         following = jax.tree.map(
             lambda fresh, going_on: jnp.where(ended, fresh, going_on), env.reset(reset_key), outcome.state

@@ -1,10 +1,10 @@
 """Episodes of a fixed length driven by given noise: for data that must come from a stated stream of random numbers."""
 
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from bayesbellman.core.types import Transition, effective_discount
+from bayesbellman.core.types import Transition
+from bayesbellman.data.transition import transition_of
 from bayesbellman.envs.base import AbstractNoiseDrivenEnv
 from bayesbellman.nn.policies import AbstractPolicy, importance_weight
 
@@ -27,17 +27,7 @@ def rollout(
         observation = env.observe(state)
         action = behaviour.act(noise[0], observation)
         outcome = env.advance(noise[1], state, action)
-        weight = jnp.ones_like(outcome.reward)
-        if target is not None:
-            weight = importance_weight(target, behaviour, observation, action)
-        transition = Transition(
-            observation=observation,
-            action=action,
-            reward=outcome.reward,
-            discount=effective_discount(jnp.asarray(gamma, outcome.reward.dtype), outcome.terminated),
-            next_observation=env.observe(outcome.state),
-            weight=weight,
-        )
-        return outcome.state, transition
+        weight = None if target is None else importance_weight(target, behaviour, observation, action)
+        return outcome.state, transition_of(env, state, action, outcome, gamma, weight)
 
     return jax.lax.scan(one_step, env.begin(start_noise), (action_noise, env_noise))[1]

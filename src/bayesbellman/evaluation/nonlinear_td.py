@@ -88,23 +88,25 @@ class NonlinearTD(AbstractEstimator[NonlinearTDState]):
         self, omega: Network, zeta: Network, batch: Transition
     ) -> tuple[Network, Network, Float[Array, " batch"]]:
         """The direction that omega descends, the one that zeta ascends, and the TD errors."""
-        values, pull_back = jax.vjp(lambda network: network(batch.observation), omega)
+
+        def values_and_slopes(omega: Network, zeta: Network) -> tuple[Float[Array, " batch"], Float[Array, " batch"]]:
+            """``V(s_i)``, and ``d_i = grad V(s_i)^T zeta``."""
+            return jax.jvp(lambda network: network(batch.observation), (omega,), (zeta,))
+
         next_values, next_pull_back = jax.vjp(lambda network: network(batch.next_observation), omega)
-        delta = batch.reward + batch.discount * next_values - values
-        share = batch.weight / delta.shape[0]  # of each in the batch's mean
         if self.correction == "none":
+            values, pull_back = jax.vjp(lambda network: network(batch.observation), omega)
+            delta = batch.reward + batch.discount * next_values - values
+            share = batch.weight / delta.shape[0]  # of each in the batch's mean
             return pull_back(-share * delta)[0], zeta, delta
-
-        def along_zeta(network: Network) -> Float[Array, " batch"]:
-            """``d_i = grad V(s_i)^T zeta``."""
-            return jax.jvp(lambda network: network(batch.observation), (network,), (zeta,))[1]
-
-        projected, curvature = jax.vjp(along_zeta, omega)
-        (h,) = curvature(share * (delta - projected))
+        (values, projected), pull_back = jax.vjp(values_and_slopes, omega, zeta)
+        delta = batch.reward + batch.discount * next_values - values
+        share = batch.weight / delta.shape[0]
+        along = share * (projected if self.correction == "gtd2" else delta)
+        # One pass backward gives h less grad V times `along` in omega and, as d is linear in zeta, zeta's direction.
+        own, ascent = pull_back((-along, share * (delta - projected)))
         (onward,) = next_pull_back(share * batch.discount * projected)
-        (own,) = pull_back(share * (projected if self.correction == "gtd2" else delta))
-        descent = jax.tree.map(lambda o, n, c: n + c - o, own, onward, h)
-        (ascent,) = pull_back(share * (delta - projected))
+        descent = jax.tree.map(lambda o, n: o + n, own, onward)
         if self.scaled_zeta:
             gradients = jax.jacrev(lambda network: network(batch.observation))(omega)
             size = squared_norm(gradients) / delta.shape[0]

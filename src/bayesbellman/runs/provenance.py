@@ -23,8 +23,15 @@ def provenance(command: list[str] | None = None) -> dict[str, object]:
         "commit": commit(),
         "python": platform.python_version(),
         "packages": {name: metadata.version(name) for name in PACKAGES},
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores{_accelerator()}",
     }
+
+
+def _accelerator() -> str:
+    """What JAX computed on, if it was used and it is not the CPU."""
+    jax = sys.modules.get("jax")
+    device = None if jax is None else jax.devices()[0]
+    return "" if device is None or device.platform == "cpu" else f", {device.device_kind}"
 
 
 def code_digest() -> str:
@@ -37,7 +44,10 @@ def code_digest() -> str:
 
 
 def commit() -> str | None:
-    """The checkout's commit, with ``+changes`` if the tree differs from it; None outside a checkout."""
+    """The checkout's commit, with ``+changes`` if the tree differs from it.
+
+    Outside a checkout what ``$BBO_COMMIT`` says (for code that was copied to another machine), or None.
+    """
     here = Path(__file__).parents[1]  # the package
 
     def git(*arguments: str) -> str:
@@ -49,7 +59,7 @@ def commit() -> str | None:
         changed = git("status", "--porcelain", "--untracked-files=all", "--", str(here))
         return git("rev-parse", "--short=12", "HEAD") + ("+changes" if changed else "")
     except (OSError, subprocess.SubprocessError):
-        return None
+        return os.environ.get("BBO_COMMIT")
 
 
 if __name__ == "__main__":
