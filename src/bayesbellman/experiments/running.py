@@ -96,7 +96,7 @@ def run_plan(plan: Plan, work: Path, report: Report, say: Say, workers: int | No
 
     with (
         one_blas_thread_each(),
-        ThreadPoolExecutor(workers or os.cpu_count()) as pool,
+        ThreadPoolExecutor(workers or _side_by_side()) as pool,
         stop_requests(stop) as request,
     ):
         for job in pending:
@@ -124,6 +124,11 @@ def run_plan(plan: Plan, work: Path, report: Report, say: Say, workers: int | No
             request.signum,
         )
     return Done(results, failures, time.monotonic() - started, resumed)
+
+
+def _side_by_side() -> int | None:
+    """Jobs at a time: one per core, or two on an accelerator, where one computes while the other is compiled."""
+    return os.cpu_count() if jax.default_backend() == "cpu" else 2
 
 
 def open_work(work: Path, plan: Plan, *, overwrite: bool) -> None:
