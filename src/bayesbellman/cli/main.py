@@ -61,12 +61,14 @@ def _parse(arguments: list[str]) -> Command:
     from bayesbellman.cli.demo import Demo
     from bayesbellman.cli.evaluate_linear import EvaluateLinear
     from bayesbellman.cli.reproduce import Reproduce
+    from bayesbellman.cli.tune import Tune
 
     commands = (
         Annotated[Demo, tyro.conf.subcommand("demo")]
         | Annotated[EvaluateLinear, tyro.conf.subcommand("evaluate-linear")]
         | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
         | Annotated[Check, tyro.conf.subcommand("check")]
+        | Annotated[Tune, tyro.conf.subcommand("tune")]
     )
     description = f"Bayesian Bellman operators, version {__version__}. `bbo COMMAND --help` says what a command takes."
     return tyro.cli(

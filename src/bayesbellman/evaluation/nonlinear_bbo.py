@@ -69,16 +69,16 @@ class AbstractNonlinearBBO(AbstractEstimator[NonlinearState]):
     ) -> tuple[NonlinearState, Metrics]:
         samples = bellman_samples(state.omega, transition)
 
-        def one(posterior: MAPState, step_key: Key[Array, ""]) -> tuple[MAPState, Float[Array, ""]]:
-            updated, metrics = self.posterior.update(step_key, posterior, samples)
-            return updated, metrics["loss"]
+        def one(posterior: MAPState, step_key: Key[Array, ""]) -> tuple[MAPState, None]:
+            return self.posterior.update(step_key, posterior, samples)[0], None
 
         before = state.posterior
         if self.moving_anchor:
             before = MAPState(before.phi, state.omega, before.optimiser)
-        posterior, losses = jax.lax.scan(one, before, jax.random.split(key, self.lower_steps))
+        posterior, _ = jax.lax.scan(one, before, jax.random.split(key, self.lower_steps))
         omega, slow, metrics = self._move(state, posterior, transition)
-        return NonlinearState(posterior, project_to_ball(omega, self.radius), slow), {"loss": losses[-1], **metrics}
+        loss = self.posterior.loss(posterior.phi, posterior.anchor, samples)  # what the fast steps have reached
+        return NonlinearState(posterior, project_to_ball(omega, self.radius), slow), {"loss": loss, **metrics}
 
     @abc.abstractmethod
     def _slow_init(self, omega: Network) -> PyTree:

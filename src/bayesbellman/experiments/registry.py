@@ -10,6 +10,7 @@ TITLES = {
     "linear": "policy evaluation with linear features: nine tasks, seven methods, two tables, a nine-panel figure",
     "tsitsiklis": "the triangle on which TD(0) diverges: BBO in two forms, TD(0), TDC, GTD2",
     "nonlinear": "policy evaluation with networks: three tasks, BBO in three forms, TD(0), TDC, 24 data sets each",
+    "nonlinear_tuning": "the search for their settings on tuning data; also `bbo tune nonlinear`",
     "quirks": "what each quirk of the linear benchmark does to its numbers, one at a time (not in the paper)",
     "off_policy": "the exact linear posterior under importance weights: error, widths and their coverage on two tasks",
 }
