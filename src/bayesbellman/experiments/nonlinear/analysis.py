@@ -102,7 +102,7 @@ def _median_values(one: Curves) -> np.ndarray:
 
 def analyse(plan: Plan, done: Done, folder: Path) -> str:
     """Everything that is left behind; returns what to print."""
-    found = list(curves(done))
+    found = curves(done)
     rows = summary_rows(found)
     write_csv(folder / "summary.csv", HEADER, rows)
     write_csv(

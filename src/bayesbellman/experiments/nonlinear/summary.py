@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayesbellman.experiments.artefact import Arrays, Done
-from bayesbellman.experiments.nonlinear.sweep import METHODS, PROBLEMS, VARIANTS, job_name
+from bayesbellman.experiments.nonlinear.sweep import METHODS, PROBLEMS, VARIANTS
 
 
 class Curves(NamedTuple):
@@ -33,22 +33,22 @@ class Curves(NamedTuple):
         return np.quantile(self.errors, [0.25, 0.5, 0.75], axis=1, method="nearest")
 
 
-def curves(done: Done) -> Iterator[Curves]:
-    """In the order of the plan; what failed is missing."""
-    for variant, settings in VARIANTS.items():
-        for task in PROBLEMS:
-            for method in METHODS:
-                name = job_name(variant, task, method)
-                if (task, method) in settings and name in done.results:
-                    yield _curves(variant, task, method, done.results[name])
+def curves(done: Done) -> list[Curves]:
+    """By variant, task and method, in the order of their tables; what failed is missing."""
+    found = [one for arrays in done.results.values() for one in _curves(arrays)]
+    orders = [list(names).index for names in (VARIANTS, PROBLEMS, METHODS)]
+    return sorted(found, key=lambda one: [order(name) for order, name in zip(orders, one[:3], strict=True)])
 
 
-def _curves(variant: str, task: str, method: str, found: Arrays) -> Curves:
-    steps, diverged = np.asarray(found["steps"]), np.asarray(found["diverged"])
-    gone = (diverged >= 0) & (steps[:, None] >= diverged)
-    errors = np.where(gone, np.inf, found["errors"])
-    truth = np.asarray(found["true_values"]), np.asarray(found["true_stderr"])
-    return Curves(variant, task, method, steps, errors, diverged, np.asarray(found["values"]), *truth)
+def _curves(found: Arrays) -> Iterator[Curves]:
+    """One per setting of a program."""
+    steps, truth = np.asarray(found["steps"]), (np.asarray(found["true_values"]), np.asarray(found["true_stderr"]))
+    for i, (variant, method) in enumerate(zip(found["variant"], found["method"], strict=True)):
+        diverged = np.asarray(found["diverged"])[:, i]
+        gone = (diverged >= 0) & (steps[:, None] >= diverged)
+        errors = np.where(gone, np.inf, found["errors"][:, :, i])
+        values = np.asarray(found["values"])[:, i]
+        yield Curves(str(variant), str(found["task"]), str(method), steps, errors, diverged, values, *truth)
 
 
 def share_below(ours: Float[np.ndarray, " D"], theirs: Float[np.ndarray, " D"]) -> tuple[int, float, float]:

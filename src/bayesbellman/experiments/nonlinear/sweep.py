@@ -1,7 +1,10 @@
 """What is run: each method on each task, with the paper's settings and with tuned ones, 24 data sets side by side."""
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +13,7 @@ import numpy as np
 from bayesbellman.data.nonlinear_problems import PROBLEMS, ROLLOUTS
 from bayesbellman.evaluation.trials import run_trials
 from bayesbellman.experiments.artefact import Arrays, Job, Plan, Request, choose
-from bayesbellman.experiments.nonlinear.methods import METHODS, PAPER, Setting
+from bayesbellman.experiments.nonlinear.methods import METHODS, PAPER, Method, Setting
 from bayesbellman.experiments.nonlinear.truth import true_values
 from bayesbellman.experiments.nonlinear.tuned import TUNED
 
@@ -47,37 +50,52 @@ def plan(request: Request) -> Plan:
     tasks = choose("tasks", request.tasks, tuple(PROBLEMS))
     methods = choose("methods", request.methods, tuple(METHODS))
     variants = choose("variants", request.variants, tuple(VARIANTS))
-    chosen = [
-        (variant, task, method)
-        for variant in variants
-        for task in tasks
-        for method in methods
-        if (task, method) in VARIANTS[variant]
-    ]
-    if not chosen:
+    programs = arrange(tasks, methods, variants)
+    if not programs:
         raise ValueError(f"--variants {' '.join(variants)} holds no setting for these tasks and methods")
-    jobs = tuple(
-        Job(job_name(*address), size.seeds * size.steps, partial(run_job, *address, size)) for address in chosen
-    )
+    trials = size.seeds * size.steps
+    jobs = tuple(Job(one.name, len(one.rows) * trials, partial(run_job, one, size)) for one in programs)
     settings = {
         "size": vars(size),
         "tasks": list(tasks),
         "methods": list(methods),
         "variants": list(variants),
         "settings": {
-            job_name(*address): {**VARIANTS[address[0]][address[1:]].numbers, "lower_steps": lower_steps(*address)}
-            for address in chosen
+            f"{variant} | {one.task} | {method}": {**numbers, "lower_steps": one.lower_steps}
+            for one in programs
+            for (variant, method), numbers in one.rows.items()
         },
     }
     return Plan(settings, "training steps", jobs)
 
 
-def job_name(variant: str, task: str, method: str) -> str:
-    return f"{variant}.{task}.{list(METHODS).index(method)}"
+@dataclass(frozen=True)
+class Program:
+    """Settings that differ in numbers alone, and so run side by side in one compiled program."""
+
+    task: str
+    lower_steps: int
+    rows: Mapping[tuple[str, str], Mapping[str, float]]
+    """By variant and method; the methods have one estimator."""
+
+    @property
+    def method(self) -> Method:
+        return METHODS[next(iter(self.rows))[1]]
+
+    @property
+    def name(self) -> str:
+        return f"{self.task}.{self.method.estimator.__name__.strip('_')}.{self.lower_steps}"
 
 
-def lower_steps(variant: str, task: str, method: str) -> int:
-    return VARIANTS[variant][task, method].lower_steps
+def arrange(tasks: Sequence[str], methods: Sequence[str], variants: Sequence[str]) -> list[Program]:
+    """The settings asked for, those of one estimator and number of lower-level steps together."""
+    together: dict[tuple, dict[tuple[str, str], Mapping[str, float]]] = defaultdict(dict)
+    for task, method, variant in product(tasks, methods, variants):
+        setting = VARIANTS[variant].get((task, method))
+        if setting is not None:
+            kind = task, METHODS[method].estimator, setting.lower_steps
+            together[kind][variant, method] = setting.numbers
+    return [Program(task, lower_steps, rows) for (task, _, lower_steps), rows in together.items()]
 
 
 def data_keys(stream: int, task: str, number: int) -> jax.Array:
@@ -86,14 +104,15 @@ def data_keys(stream: int, task: str, number: int) -> jax.Array:
     return jax.random.split(root, number)
 
 
-def run_job(variant: str, task: str, method: str, size: Size) -> Arrays:
+def run_job(program: Program, size: Size) -> Arrays:
     """Errors on the way, who diverged when, values at the end, and the truth they are held against."""
-    setting, problem = VARIANTS[variant][task, method], PROBLEMS[task]
-    truth = true_values(task, size.rollouts)
+    problem, truth = PROBLEMS[program.task], true_values(program.task, size.rollouts)
+    rows = list(program.rows.values())
+    names = list(dict.fromkeys(name for row in rows for name in row))
     trials = run_trials(
-        data_keys(HOLD_OUT, task, size.seeds),
-        METHODS[method].maker(problem.num_inputs, size.hidden, setting.lower_steps),
-        {name: jnp.array([number]) for name, number in setting.numbers.items()},
+        data_keys(HOLD_OUT, program.task, size.seeds),
+        program.method.maker(problem.num_inputs, size.hidden, program.lower_steps),
+        {name: jnp.array([row.get(name, 0.0) for row in rows]) for name in names},  # no prior: one of weight 0
         lambda key: problem.draw(key, size.transitions or problem.transitions),
         truth.inputs,
         truth.values,
@@ -102,10 +121,13 @@ def run_job(variant: str, task: str, method: str, size: Size) -> Arrays:
         batch_size=size.batch_size,
     )
     return {
+        "task": np.array(program.task),
+        "variant": np.array([variant for variant, _ in program.rows]),
+        "method": np.array([method for _, method in program.rows]),
         "steps": trials.steps,
-        "errors": trials.errors[..., 0],
-        "diverged": trials.diverged[:, 0],
-        "values": trials.values[:, 0].astype(np.float32),
+        "errors": trials.errors,
+        "diverged": trials.diverged,
+        "values": trials.values.astype(np.float32),
         "true_values": truth.values,
         "true_stderr": truth.stderr,
     }
