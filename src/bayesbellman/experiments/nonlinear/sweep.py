@@ -88,14 +88,15 @@ class Program:
 
 
 def arrange(tasks: Sequence[str], methods: Sequence[str], variants: Sequence[str]) -> list[Program]:
-    """The settings asked for, those of one estimator and number of lower-level steps together."""
+    """The settings asked for, those of one estimator and number of lower-level steps together; the long ones last."""
     together: dict[tuple, dict[tuple[str, str], Mapping[str, float]]] = defaultdict(dict)
     for task, method, variant in product(tasks, methods, variants):
         setting = VARIANTS[variant].get((task, method))
         if setting is not None:
             kind = task, METHODS[method].estimator, setting.lower_steps
             together[kind][variant, method] = setting.numbers
-    return [Program(task, lower_steps, rows) for (task, _, lower_steps), rows in together.items()]
+    programs = [Program(task, lower_steps, rows) for (task, _, lower_steps), rows in together.items()]
+    return sorted(programs, key=lambda one: one.lower_steps)
 
 
 def data_keys(stream: int, task: str, number: int) -> jax.Array:
