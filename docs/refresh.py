@@ -165,6 +165,31 @@ def nonlinear_speed() -> str:
     return "\n".join([*lines, "", *notes])
 
 
+def nonlinear() -> str:
+    """Final errors of the five methods on the three tasks, and the claims."""
+    from bayesbellman.experiments.checking import judge
+    from bayesbellman.experiments.nonlinear import ARTEFACT
+
+    folder = RESULTS / "nonlinear"
+    with (folder / "summary.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    origin = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    lines = ["| settings | task | method | MSE, median | 25 % | 75 % | largest |", "|---|---|---|---|---|---|---|"]
+    for row in rows:
+        numbers = [f"{float(row[name]):,.4g}" for name in ("MSE median", "25 %", "75 %", "largest")]
+        lines.append(f"| {row['settings']} | {row['task']} | {row['method']} | {' | '.join(numbers)} |")
+    lines += ["", "| settings | task | claim | on so many data sets | verdict |", "|---|---|---|---|---|"]
+    for verdict in judge(ARTEFACT.expected(), ARTEFACT.cells(folder)):
+        rule, word = verdict.row[5], verdict.row[4]
+        lines.append(f"| {' | '.join(verdict.address)} | {str(rule).rsplit(',', 1)[0]} | {word} |")
+    size = origin["settings"]["size"]
+    made = (
+        f"`{origin['command']}`, commit {origin['commit']}, {origin['machine']}, {origin['seconds'] / 60:.1f} minutes"
+    )
+    note = f"{made}; {size['seeds']} data sets and seeds, {size['steps']:,} training steps. All trials count."
+    return "\n".join([*lines, "", note])
+
+
 def tsitsiklis() -> str:
     """Where each method ends on the triangle."""
     with (RESULTS / "tsitsiklis" / "summary.csv").open(newline="", encoding="utf-8") as file:
@@ -196,6 +221,7 @@ BLOCKS = {
     "off_policy": (ROOT / "docs" / "off_policy.md", off_policy),
     "randomised_prior": (ROOT / "docs" / "neural_evaluation.md", randomised_prior),
     "nonlinear_speed": (ROOT / "docs" / "neural_evaluation.md", nonlinear_speed),
+    "nonlinear": (ROOT / "docs" / "nonlinear_experiments.md", nonlinear),
     "tsitsiklis": (ROOT / "docs" / "tsitsiklis.md", tsitsiklis),
     "linear_quirks": (ROOT / "docs" / "linear_experiments.md", linear_quirks),
     "linear_speed": (ROOT / "docs" / "linear_experiments.md", linear_speed),

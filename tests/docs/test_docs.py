@@ -104,6 +104,7 @@ BLOCKS = [
     "linear_quirks",
     "linear_tables",
     "linear_speed",
+    "nonlinear",
     "tsitsiklis",
     "randomised_prior",
     "nonlinear_speed",

@@ -5,15 +5,16 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from jax.flatten_util import ravel_pytree
 
 import bayesbellman as bb
 from bayesbellman.core.timescales import PolynomialDecay, TwoTimescales
 from bayesbellman.core.types import Transition
 from bayesbellman.evaluation.gradient_td import GTD2, TDC
-from bayesbellman.evaluation.linear_system import transition_statistics
+from bayesbellman.evaluation.linear_system import posterior_given_omega, transition_statistics
 from bayesbellman.evaluation.nonlinear_bbo import GradientFormBBO, TwoTimescaleBBO, bellman_samples, two_timescale_bbo
 from bayesbellman.evaluation.nonlinear_td import NonlinearTD
-from bayesbellman.evaluation.objectives import linear_msbbe_gradient
+from bayesbellman.evaluation.objectives import linear_msbbe_gradient, sampled_msbbe_gradient
 from bayesbellman.nn.mlp import MLP, LinearFunction
 from bayesbellman.posterior.conjugate import ConjugatePosterior
 from bayesbellman.posterior.map_estimate import MAPEstimate, MAPState
@@ -137,7 +138,7 @@ def test_corrections_are_the_linear_ones_on_linear_functions(correction: str, li
 def test_directions_against_formulas_with_explicit_hessians(correction: str, x64: None) -> None:
     """A small tanh network; gradients and Hessians of each value formed in full."""
     network = MLP.glorot(KEY, 3, (4,), jnp.tanh)
-    flat, unravel = jax.flatten_util.ravel_pytree(network)
+    flat, unravel = ravel_pytree(network)
     zeta_flat = jnp.asarray(np.random.default_rng(1).normal(size=flat.shape))
     data = batch()
     estimator = NonlinearTD(lambda key: network, correction, optax.sgd(1.0))
@@ -158,6 +159,47 @@ def test_directions_against_formulas_with_explicit_hessians(correction: str, x64
             "gtd2": (slope - next_slope) * d - h,
         }[correction] / ROWS
         zeta_direction += (delta[i] - d) * slope / ROWS
-    np.testing.assert_allclose(-jax.flatten_util.ravel_pytree(descent)[0], omega_direction, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(-ravel_pytree(descent)[0], omega_direction, rtol=1e-9, atol=1e-12)
     if correction != "none":
-        np.testing.assert_allclose(jax.flatten_util.ravel_pytree(ascent)[0], zeta_direction, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(ravel_pytree(ascent)[0], zeta_direction, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("values", ["linear", "network"])
+def test_the_sampled_gradient_is_unbiased(values: str, x64: None) -> None:
+    """Of the MSBBE for samples of the exact posterior, values being linear or a network; 4 standard errors allowed.
+
+    The operator is linear, so that the posterior is exact whatever the values are, and its mean can be differentiated.
+    20,000 repetitions, one sample for the first factor and two for the covariance.
+    """
+    model = ConjugatePosterior.isotropic(3, PRIOR_VARIANCE)
+    data, statistics = batch(), transition_statistics(batch())
+    network = LinearFunction(jnp.asarray([0.7, -1.2, 0.4]))
+    if values == "network":
+        network = jax.tree.map(lambda x: x.astype(float), MLP.glorot(KEY, 3, (4,), jnp.tanh))
+    inputs = jnp.asarray(np.random.default_rng(5).normal(size=(6, 3)))
+    gram = np.asarray(statistics.gram)
+
+    def posterior_mean(omega) -> jax.Array:
+        targets = data.reward + data.discount * omega(data.next_observation)
+        return jnp.linalg.solve(jnp.eye(3) / PRIOR_VARIANCE + gram, data.observation.T @ targets)
+
+    def msbbe(omega) -> jax.Array:
+        return 0.5 * jnp.mean((omega(inputs) - inputs @ posterior_mean(omega)) ** 2)
+
+    truth = ravel_pytree(jax.grad(msbbe)(network))[0]
+    if values == "linear":
+        closed = linear_msbbe_gradient(model, statistics, network.weights, inputs.T @ inputs / 6)
+        np.testing.assert_allclose(truth, closed, rtol=1e-9)
+        np.testing.assert_allclose(
+            posterior_mean(network), posterior_given_omega(model, statistics, network.weights).mean, rtol=1e-9
+        )
+    root = jnp.linalg.cholesky(jnp.linalg.inv(jnp.eye(3) / PRIOR_VARIANCE + gram))
+
+    def once(key: jax.Array) -> jax.Array:
+        drawn = jax.vmap(LinearFunction)(posterior_mean(network) + jax.random.normal(key, (3, 3)) @ root.T)
+        first, second = (jax.tree.map(lambda x, s=s: x[s], drawn) for s in (slice(1), slice(1, 3)))
+        return ravel_pytree(sampled_msbbe_gradient(network, first, second, data, inputs))[0]
+
+    found = np.asarray(jax.jit(jax.vmap(once))(jax.random.split(KEY, 20_000)))
+    assert (np.abs(found.mean(0) - truth) < 4 * found.std(0) / np.sqrt(len(found))).all()
+    assert np.abs(truth).max() > 10 * (found.std(0) / np.sqrt(len(found))).max()  # the test could fail

@@ -1,4 +1,6 @@
-"""The MSBBE of linear BBO and its gradient, in closed form and from two posterior samples; and the MSPBE, its limit.
+"""The MSBBE of linear BBO and its gradient, in closed form and from posterior samples; and the MSPBE, its limit.
+
+Its gradient from samples of any posterior, linear or not: `sampled_msbbe_gradient`.
 
 ``MSBBE_N(omega) = 1/2 E_rho,pi[(Q_omega - B*_omega,N)^2]`` (paper, eq. `linear_msbbe`, with its 1/2).
 ``second_moment`` is ``E_rho,pi[v v^T]``.
@@ -6,11 +8,12 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Key, PyTree
 
-from bayesbellman.core.types import AnyArray
+from bayesbellman.core.types import AnyArray, Transition
 from bayesbellman.evaluation.linear_system import LinearStatistics, operator_jacobian, posterior_given_omega
 from bayesbellman.posterior.conjugate import ConjugatePosterior
+from bayesbellman.posterior.map_estimate import Network
 
 
 def linear_msbbe(
@@ -92,3 +95,35 @@ def sampled_linear_msbbe_gradient(
         return two_sample_gradient(v @ omega, v, v @ phi_1, v @ phi_2, score_2, baseline=v @ centre)
 
     return jnp.mean(jax.vmap(at_one_input)(inputs), axis=0)
+
+
+def sampled_msbbe_gradient(
+    omega: Network,
+    first: Network,
+    second: Network,
+    transitions: Transition,
+    inputs: PyTree[Array],
+    noise_variance: float | Float[Array, ""] = 1.0,
+) -> Network:
+    """Stochastic gradient of the MSBBE for any posterior that can be sampled (paper, eq. `msbbe_grad`).
+
+    ``first`` and ``second`` are two independent sets of samples of ``p(phi | D_omega)``, stacked along a leading axis,
+    of one or more and of two or more; ``transitions`` are the data that the posterior was inferred from, with Gaussian
+    noise; ``inputs`` are drawn from ``rho, pi``. Unbiased: the first set stands for ``E[B_phi]``, and
+    ``E[B_phi grad_omega log p(phi | D_omega)]`` is the covariance of ``B_phi`` and
+    ``g(phi) = -(1/sigma^2) sum_i w_i (b_i - B_phi(x_i)) gamma_i grad Q_omega(x'_i)``, which the second set estimates.
+    """
+
+    def operators(samples: Network, at: PyTree[Array]) -> Float[Array, "samples N"]:
+        return jax.vmap(lambda phi: phi(at))(samples)
+
+    values, pull_back = jax.vjp(lambda omega: omega(inputs), omega)
+    _, pull_back_next = jax.vjp(lambda omega: omega(transitions.next_observation), omega)
+    gap = (values - jnp.mean(operators(first, inputs), axis=0)) / values.shape[0]
+    drawn = operators(second, inputs)
+    shares = (drawn - jnp.mean(drawn, axis=0)) @ gap / (drawn.shape[0] - 1)
+    # g is linear in its residuals and the shares sum to zero, so the targets, common to all samples, drop out
+    residuals = -shares @ operators(second, transitions.observation)
+    scale = transitions.weight * transitions.discount / jnp.asarray(noise_variance, gap.dtype)
+    (own,), (through_data,) = pull_back(gap), pull_back_next(-scale * residuals)
+    return jax.tree.map(lambda a, b: a - b, own, through_data)

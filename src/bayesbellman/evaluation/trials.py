@@ -61,12 +61,12 @@ def run_trials(
     truth, places = jnp.asarray(values, dtype=float), jnp.asarray(inputs, dtype=float)
     most = bound**2 * float(np.mean(np.asarray(values, np.float64) ** 2))
 
-    def each(function: Callable) -> Callable:
-        """Over data sets, and for each over settings: the first argument belongs to both, the next to settings."""
-        over_settings = jax.vmap(function, in_axes=(0, 0, None, None))
-        return jax.vmap(over_settings, in_axes=(0, None, 0, 0))
+    def each(function: Callable, *belong: str) -> Callable:
+        """Over data sets, and for each over settings; its arguments belong to a "trial", a "setting" or "data"."""
+        over_settings = jax.vmap(function, in_axes=tuple(None if kind == "data" else 0 for kind in belong))
+        return jax.vmap(over_settings, in_axes=tuple(None if kind == "setting" else 0 for kind in belong))
 
-    def begin(_: None, setting: Mapping[str, Array], key: Array, __: None) -> Any:
+    def begin(setting: Mapping[str, Array], key: Array) -> Any:
         return make(setting).init(key)
 
     def advance(state: Any, setting: Mapping[str, Array], key: Array, data: Transition) -> tuple[Any, Array]:
@@ -74,13 +74,13 @@ def run_trials(
         sound = jnp.all(jnp.stack([jnp.isfinite(m) for m in jax.tree.leaves(metrics)]), axis=0)
         return state, jnp.where(jnp.all(sound), every, jnp.argmin(sound))
 
-    def judge(state: Any, setting: Mapping[str, Array], _: None, __: None) -> tuple[Array, Array]:
+    def judge(state: Any, setting: Mapping[str, Array]) -> tuple[Array, Array]:
         found = make(setting).value(state, places)
         return jnp.mean((found - truth) ** 2), found
 
     def chunk(progress: _Progress, keys: Array, data: Transition) -> tuple[_Progress, Array, Array]:
-        state, sound_steps = each(advance)(progress.state, settings, keys, data)
-        errors, _ = each(judge)(state, settings, None, None)
+        state, sound_steps = each(advance, "trial", "setting", "data", "data")(progress.state, settings, keys, data)
+        errors, _ = each(judge, "trial", "setting")(state, settings)
         alive = progress.alive & (sound_steps == every) & jnp.isfinite(errors) & (errors <= most)
 
         def keep(new: Array, old: Array) -> Array:
@@ -94,10 +94,9 @@ def run_trials(
         data_keys, init_keys, train_keys = (jax.vmap(lambda k, i=i: jax.random.fold_in(k, i))(keys) for i in range(3))
         data = jax.jit(jax.vmap(draw))(data_keys)
         count = len(next(iter(settings.values())))
-        unused = jnp.zeros((len(keys), count))
-        state = jax.jit(lambda: each(begin)(unused, settings, init_keys, None))()
+        state = jax.jit(lambda: each(begin, "setting", "data")(settings, init_keys))()
         progress = _Progress(state, jnp.ones((len(keys), count), bool))
-        judge_all = jax.jit(lambda state: each(judge)(state, settings, None, None))
+        judge_all = jax.jit(lambda state: each(judge, "trial", "setting")(state, settings))
         errors = [np.asarray(judge_all(state)[0])]
         diverged = np.full((len(keys), count), -1)
         run = jax.jit(chunk, donate_argnums=0)

@@ -18,13 +18,18 @@ PACKAGES = ("jax", "equinox", "optax", "numpy")
 def provenance(command: list[str] | None = None) -> dict[str, object]:
     """What it takes to make a result again."""
     return {
-        "command": shlex.join(command if command is not None else [Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": shlex.join(command if command is not None else [_program(), *sys.argv[1:]]),
         "bayesbellman": __version__,
         "commit": commit(),
         "python": platform.python_version(),
         "packages": {name: metadata.version(name) for name in PACKAGES},
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores{_accelerator()}",
     }
+
+
+def _program() -> str:
+    name = Path(sys.argv[0]).name
+    return "bbo" if name == "__main__.py" else name  # python -m bayesbellman.cli
 
 
 def _accelerator() -> str:
@@ -44,10 +49,12 @@ def code_digest() -> str:
 
 
 def commit() -> str | None:
-    """The checkout's commit, with ``+changes`` if the tree differs from it.
+    """What ``$BBO_COMMIT`` says (for code that was copied to another machine), or the checkout's commit.
 
-    Outside a checkout what ``$BBO_COMMIT`` says (for code that was copied to another machine), or None.
+    With ``+changes`` if the tree differs from it; None outside a checkout.
     """
+    if os.environ.get("BBO_COMMIT"):
+        return os.environ["BBO_COMMIT"]
     here = Path(__file__).parents[1]  # the package
 
     def git(*arguments: str) -> str:
@@ -59,7 +66,7 @@ def commit() -> str | None:
         changed = git("status", "--porcelain", "--untracked-files=all", "--", str(here))
         return git("rev-parse", "--short=12", "HEAD") + ("+changes" if changed else "")
     except (OSError, subprocess.SubprocessError):
-        return os.environ.get("BBO_COMMIT")
+        return None
 
 
 if __name__ == "__main__":

@@ -50,13 +50,13 @@ def draw(found: Sequence[Curves]) -> Figure:
         handles = {
             label: line for axes in panels.flat for line, label in zip(*axes.get_legend_handles_labels(), strict=True)
         }
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(METHODS))
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(METHODS) + 1)
         return figure
 
 
 def _panel(axes: Axes, here: Sequence[Curves], title: str) -> None:
     axes.set_title(title)
-    axes.set_xlabel("training steps")
+    axes.set_xlabel("thousands of training steps")
     axes.set_ylabel("mean squared error")
     axes.set_yscale("log")
     if not here:
@@ -64,15 +64,14 @@ def _panel(axes: Axes, here: Sequence[Curves], title: str) -> None:
         return
     for one in here:
         low, median, high = (np.where(np.isfinite(part), part, np.nan) for part in one.quartiles())
-        axes.plot(one.steps, median, color=COLOURS[one.method], label=one.method)
+        axes.plot(one.steps / 1e3, median, color=COLOURS[one.method], label=one.method)
         top = np.where(np.isfinite(high), high, np.nanmax(one.errors[np.isfinite(one.errors)]))
-        axes.fill_between(one.steps, low, top, color=COLOURS[one.method], alpha=0.15, lw=0)
+        axes.fill_between(one.steps / 1e3, low, top, color=COLOURS[one.method], alpha=0.15, lw=0)
     truth = here[0]
     axes.axhline(float(np.var(truth.true_values)), color=FAINT, lw=0.8, ls=":", label="best constant")
-    trials = {len(one.final) for one in here}
+    trials = ", ".join(str(n) for n in sorted({len(one.final) for one in here}))
     gone = sum(int(np.sum(one.diverged >= 0)) for one in here)
-    note = f"n = {', '.join(map(str, sorted(trials)))}" + (f"; {gone} trials diverged" if gone else "")
-    axes.annotate(note, (0.98, 0.97), xycoords="axes fraction", ha="right", va="top", color=FAINT)
+    axes.set_title(f"{title}, n = {trials}" + (f", {gone} diverged" if gone else ""))
 
 
 def draw_values(found: Sequence[Curves], task: str) -> Figure | None:
