@@ -17,7 +17,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from bayesbellman.envs.base import AbstractEnv, EnvStep
+from bayesbellman.envs.base import AbstractControlEnv, EnvStep
+from bayesbellman.envs.spaces import Spaces, box
 
 Reward = Literal["paper", "dm_control"]
 
@@ -105,7 +106,7 @@ def _runge_kutta(motion: Float[Array, "4"], force: Float[Array, ""]) -> Float[Ar
     return motion + STEP / 6 * (first + 2 * second + 2 * third + fourth)
 
 
-class CartPole(AbstractEnv[CartPoleState]):
+class CartPole(AbstractControlEnv[CartPoleState]):
     """An action in [-1, 1] pushes the cart with ``force`` times it; the pole hangs at first and is to stand.
 
     An observation is (x, cos, sin, x', angle'), without bounds. Nothing terminates. Rewards, of the state reached:
@@ -124,6 +125,11 @@ class CartPole(AbstractEnv[CartPoleState]):
     def __check_init__(self) -> None:
         if self.reward not in ("paper", "dm_control"):
             raise ValueError(f"reward must be 'paper' or 'dm_control', got {self.reward!r}")
+
+    @property
+    def spaces(self) -> Spaces:
+        high = [math.inf, 1.0, 1.0, math.inf, math.inf]  # the rail's soft ends bound no position
+        return Spaces(box([-bound for bound in high], high), box([-1.0], [1.0]))
 
     def reset(self, key: Key[Array, ""]) -> CartPoleState:
         noise = jnp.asarray(self.init_noise, float) * jax.random.normal(key, (4,), dtype=float)

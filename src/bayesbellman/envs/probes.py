@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from bayesbellman.envs.base import AbstractEnv, EnvStep
+from bayesbellman.envs.base import AbstractControlEnv, EnvStep
+from bayesbellman.envs.spaces import Spaces, box
 
 
 class ProbeState(eqx.Module):
@@ -22,7 +23,7 @@ class ProbeState(eqx.Module):
     time: Int[Array, ""]
 
 
-class AbstractProbe(AbstractEnv[ProbeState]):
+class AbstractProbe(AbstractControlEnv[ProbeState]):
     """Observations and actions have shape (1,); an action is any number, and the best one is within [-1, 1]."""
 
     length: ClassVar[int]
@@ -36,6 +37,10 @@ class AbstractProbe(AbstractEnv[ProbeState]):
     @abc.abstractmethod
     def value(self, observation: Float[Array, " 1"], discount: float | Float[Array, ""]) -> Float[Array, ""]:
         """Of a state that looks like this, with the best actions."""
+
+    @property
+    def spaces(self) -> Spaces:
+        return Spaces(box([-1.0], [1.0]), box([-1.0], [1.0]))
 
     def reset(self, key: Key[Array, ""]) -> ProbeState:
         return self.at(jax.random.rademacher(key, dtype=float))
