@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 from tests.contracts import promises
 
-from bayesbellman.envs.base import AbstractEnv
+from bayesbellman.envs.base import AbstractControlEnv, AbstractEnv
 from bayesbellman.envs.cartpole import CartPole
 from bayesbellman.envs.finite import FiniteMDP, boyan_chain
 from bayesbellman.envs.linear_quadratic import LinearQuadratic, balanced_cart_pole, linked_pole
@@ -23,6 +23,7 @@ from bayesbellman.envs.probes import (
     TimeLimit,
 )
 from bayesbellman.envs.puddle_world import PuddleWorld
+from bayesbellman.envs.spaces import Box
 
 
 class Case(NamedTuple):
@@ -94,6 +95,7 @@ CASES = [
     Case("random-mdp", lambda x: scaled_rewards(random_mdp(), x), lambda key: jax.random.randint(key, (), 0, 2)),
 ]
 every_environment = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+ACTED_IN = [case for case in CASES if isinstance(case.make(1.0), AbstractControlEnv)]
 KEY = jax.random.key(0)
 
 
@@ -151,3 +153,16 @@ def test_never_resets_itself(case: Case) -> None:
     assert outcomes.state.time.tolist() == list(range(1, 31))
     limit = env.time_limit
     assert outcomes.truncated.tolist() == [time >= limit for time in range(1, 31)]
+
+
+@pytest.mark.parametrize("case", ACTED_IN, ids=[case.name for case in ACTED_IN])
+def test_spaces_say_what_is_seen_and_done(case: Case) -> None:
+    """Of environments for agents: observations lie within their space, actions have the shape theirs says."""
+    env = case.make(1.0)
+    assert isinstance(env, AbstractControlEnv)
+    space, action = env.spaces.observation, env.spaces.action
+    _, (_, seen) = episode(case, env, KEY, steps=500)
+    seen = jnp.concatenate([env.observe(env.reset(KEY))[None], seen])
+    assert seen.shape == (501, space.size)
+    assert bool(((seen >= space.low) & (seen <= space.high)).all())
+    assert case.action(KEY).shape == ((action.size,) if isinstance(action, Box) else ())

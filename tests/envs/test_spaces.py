@@ -1,4 +1,4 @@
-"""Spaces say what environments do: what is observed lies within them, and names lead to environments that have them."""
+"""The spaces of our environments, and their names; that observations lie within them is part of the contract."""
 
 import jax
 import jax.numpy as jnp
@@ -15,29 +15,6 @@ from bayesbellman.envs.spaces import Box, Discrete, box
 
 EVERY = {**{name: make_env(name) for name in ENVIRONMENTS}, "puddle-world": PuddleWorld()}
 every_environment = pytest.mark.parametrize("env", EVERY.values(), ids=EVERY)
-
-
-def random_action(key: jax.Array, space: Box | Discrete) -> jax.Array:
-    if isinstance(space, Discrete):
-        return jax.random.randint(key, (), 0, space.number)
-    return jax.random.uniform(key, (space.size,), minval=space.low, maxval=space.high)
-
-
-@every_environment
-def test_observations_are_within_their_space(env: AbstractControlEnv) -> None:
-    spaces = env.spaces
-
-    def step(state, key):
-        key, act_key = jax.random.split(key)
-        state = env.step(key, state, random_action(act_key, spaces.action)).state
-        return state, env.observe(state)
-
-    start = env.reset(jax.random.key(0))
-    _, seen = jax.lax.scan(step, start, jax.random.split(jax.random.key(1), 500))
-    seen = np.vstack([env.observe(start), seen])
-    assert seen.shape == (501, spaces.observation.size)
-    assert (seen >= spaces.observation.low).all()
-    assert (seen <= spaces.observation.high).all()
 
 
 @every_environment

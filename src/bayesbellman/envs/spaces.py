@@ -1,7 +1,6 @@
 """What an agent must know of an environment before it acts: what it will see, and what it may do."""
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -15,10 +14,6 @@ class Box(eqx.Module):
     def __check_init__(self) -> None:
         if self.low.shape != self.high.shape or self.low.ndim != 1:
             raise ValueError(f"low and high must be vectors of one size, got {self.low.shape} and {self.high.shape}")
-        if isinstance(self.low, jax.core.Tracer) or isinstance(self.high, jax.core.Tracer):
-            return
-        if not bool(jnp.all(self.low <= self.high)):
-            raise ValueError(f"low must be at most high and neither NaN, got {self.low} and {self.high}")
 
     @property
     def size(self) -> int:
@@ -44,4 +39,6 @@ class Spaces(eqx.Module):
 
 def box(low: list[float], high: list[float]) -> Box:
     """A box with float32 bounds, whatever JAX's precision: bounds are compared, not computed with."""
+    if not all(a <= b for a, b in zip(low, high, strict=True)):  # so written, NaN fails too
+        raise ValueError(f"low must be at most high and neither NaN, got {low} and {high}")
     return Box(jnp.asarray(low, jnp.float32), jnp.asarray(high, jnp.float32))
