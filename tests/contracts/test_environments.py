@@ -9,11 +9,21 @@ import jax.numpy as jnp
 import pytest
 from tests.contracts import promises
 
-from bayesbellman.envs.base import AbstractEnv
+from bayesbellman.envs.base import AbstractControlEnv, AbstractEnv
+from bayesbellman.envs.cartpole import CartPole
 from bayesbellman.envs.finite import FiniteMDP, boyan_chain
 from bayesbellman.envs.linear_quadratic import LinearQuadratic, balanced_cart_pole, linked_pole
 from bayesbellman.envs.mountain_car import MountainCar
+from bayesbellman.envs.probes import (
+    BestAction,
+    ConstantReward,
+    DelayedReward,
+    ObservedBestAction,
+    ObservedReward,
+    TimeLimit,
+)
 from bayesbellman.envs.puddle_world import PuddleWorld
+from bayesbellman.envs.spaces import Box
 
 
 class Case(NamedTuple):
@@ -32,6 +42,11 @@ def limited(env: LinearQuadratic) -> LinearQuadratic:
     """The same with a limit of eight steps."""
     parts = (env.dynamics, env.control, env.state_reward, env.action_reward, env.noise, env.start)
     return LinearQuadratic(*parts, time_limit=8)
+
+
+def force(key: jax.Array) -> jax.Array:
+    """One number, at times beyond [-1, 1]."""
+    return jax.random.uniform(key, (1,), minval=-2.0, maxval=2.0)
 
 
 def random_mdp() -> FiniteMDP:
@@ -54,16 +69,24 @@ CASES = [
         lambda x: eqx.tree_at(lambda e: e.noise, limited(balanced_cart_pole()), x * balanced_cart_pole().noise),
         lambda key: jax.random.normal(key, (1,)),
     ),
+    Case("cart-pole-swing-up", lambda x: CartPole(force=10.0 * x, time_limit=8), force),
+    Case(
+        "cart-pole-swing-up-dm-control",
+        lambda x: CartPole(init_noise=0.01 * x, reward="dm_control", time_limit=8),
+        force,
+    ),
     Case(
         "linked-pole",
         lambda x: eqx.tree_at(lambda e: e.noise, limited(linked_pole(3)), x * linked_pole(3).noise),
         lambda key: jax.random.normal(key, (3,)),
     ),
-    Case(
-        "mountain-car",
-        lambda x: MountainCar(power=0.0015 * x, time_limit=8),
-        lambda key: jax.random.uniform(key, (1,), minval=-2.0, maxval=2.0),
-    ),
+    Case("mountain-car", lambda x: MountainCar(power=0.0015 * x, time_limit=8), force),
+    Case("probe-best-action", lambda x: BestAction(0.5 * x, time_limit=8), force),
+    Case("probe-constant-reward", lambda x: ConstantReward(x, time_limit=8), force),
+    Case("probe-delayed-reward", lambda x: DelayedReward(x, time_limit=8), force),
+    Case("probe-observed-best-action", lambda x: ObservedBestAction(0.5 * x, time_limit=8), force),
+    Case("probe-observed-reward", lambda x: ObservedReward(x, time_limit=8), force),
+    Case("probe-time-limit", lambda x: TimeLimit(x, time_limit=8), force),
     Case(
         "puddle-world",
         lambda x: PuddleWorld(noise=0.01 * x, time_limit=8),
@@ -72,6 +95,7 @@ CASES = [
     Case("random-mdp", lambda x: scaled_rewards(random_mdp(), x), lambda key: jax.random.randint(key, (), 0, 2)),
 ]
 every_environment = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+ACTED_IN = [case for case in CASES if isinstance(case.make(1.0), AbstractControlEnv)]
 KEY = jax.random.key(0)
 
 
@@ -129,3 +153,16 @@ def test_never_resets_itself(case: Case) -> None:
     assert outcomes.state.time.tolist() == list(range(1, 31))
     limit = env.time_limit
     assert outcomes.truncated.tolist() == [time >= limit for time in range(1, 31)]
+
+
+@pytest.mark.parametrize("case", ACTED_IN, ids=[case.name for case in ACTED_IN])
+def test_spaces_say_what_is_seen_and_done(case: Case) -> None:
+    """Of environments for agents: observations lie within their space, actions have the shape theirs says."""
+    env = case.make(1.0)
+    assert isinstance(env, AbstractControlEnv)
+    space, action = env.spaces.observation, env.spaces.action
+    _, (_, seen) = episode(case, env, KEY, steps=500)
+    seen = jnp.concatenate([env.observe(env.reset(KEY))[None], seen])
+    assert seen.shape == (501, space.size)
+    assert bool(((seen >= space.low) & (seen <= space.high)).all())
+    assert case.action(KEY).shape == ((action.size,) if isinstance(action, Box) else ())

@@ -1,11 +1,16 @@
-"""MountainCar beside Gymnasium's own, step by step: anywhere, at both walls, at the goal, at the time limit."""
+"""MountainCar beside Gymnasium's own, step by step; our environments before Gymnasium's checker."""
 
 import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
 
+from bayesbellman.compat.gymnasium import AsGymnasium, check_environment
 from bayesbellman.envs.mountain_car import MountainCar
+from bayesbellman.envs.puddle_world import PuddleWorld
+from bayesbellman.envs.registry import ENVIRONMENTS, make_env
 
 
 def test_mountain_car_is_gymnasium_s() -> None:
@@ -43,3 +48,12 @@ def test_the_time_limit_is_gymnasium_s() -> None:
         *_, truncated, _ = theirs.step(np.zeros(1, dtype=np.float32))
         steps += 1
     assert steps == MountainCar().time_limit
+
+
+# The checker advises against infinite bounds; those of the cart-pole are true.
+@pytest.mark.filterwarnings("ignore:.*A Box observation space m(in|ax)imum value is -?infinity")
+@pytest.mark.parametrize("name", [*ENVIRONMENTS, "puddle-world"])
+def test_gymnasium_s_checker_finds_nothing(name: str) -> None:
+    env = AsGymnasium(PuddleWorld() if name == "puddle-world" else make_env(name))
+    check_env(env, skip_render_check=True)  # there is nothing to render
+    assert check_environment(env) == []

@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn, Protocol
 
 from bayesbellman._version import __version__
 
-EXTRAS = {"tyro": "cli", "rich": "cli", "matplotlib": "plots", "pyarrow": "arrow"}
+EXTRAS = {"tyro": "cli", "rich": "cli", "matplotlib": "plots", "pyarrow": "arrow", "gymnasium": "gym"}
 """Which extra installs a package that the core does not need."""
 
 

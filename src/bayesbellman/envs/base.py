@@ -6,6 +6,8 @@ from typing import Any, Generic, TypeVar
 import equinox as eqx
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
+from bayesbellman.envs.spaces import Spaces
+
 State = TypeVar("State")
 
 
@@ -32,6 +34,15 @@ class AbstractEnv(eqx.Module, Generic[State]):
     @abc.abstractmethod
     def step(self, key: Key[Array, ""], state: State, action: Any) -> EnvStep[State]:
         """One step. The state returned is the true successor, also where the episode ends; nothing is reset."""
+
+
+class AbstractControlEnv(AbstractEnv[State]):
+    """One that an agent can act in: it says what it shows, and what can be done in it."""
+
+    @property
+    @abc.abstractmethod
+    def spaces(self) -> Spaces:
+        """Observations and actions, with float32 bounds."""
 
 
 class AbstractNoiseDrivenEnv(AbstractEnv[State]):

@@ -5,7 +5,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from bayesbellman.envs.base import AbstractEnv, EnvStep
+from bayesbellman.envs.base import AbstractControlEnv, EnvStep
+from bayesbellman.envs.spaces import Box, Spaces, box
 
 
 class MountainCarState(eqx.Module):
@@ -16,7 +17,7 @@ class MountainCarState(eqx.Module):
     time: Int[Array, ""]
 
 
-class MountainCar(AbstractEnv[MountainCarState]):
+class MountainCar(AbstractControlEnv[MountainCarState]):
     """Force in [-1, 1]; reward 100 at the goal, less ``0.1 a^2`` of the action as given, before it is clipped.
 
     An observation is (position, velocity), within `low` and `high`. Episodes start at rest, at a position uniform
@@ -34,6 +35,11 @@ class MountainCar(AbstractEnv[MountainCarState]):
     @property
     def high(self) -> Float[Array, "2"]:
         return jnp.array([0.6, 0.07])
+
+    @property
+    def spaces(self) -> Spaces:
+        observation = Box(self.low.astype(jnp.float32), self.high.astype(jnp.float32))
+        return Spaces(observation, box([-1.0], [1.0]))
 
     def reset(self, key: Key[Array, ""]) -> MountainCarState:
         return self.at(jax.random.uniform(key, dtype=float, minval=self.start[0], maxval=self.start[1]), jnp.zeros(()))

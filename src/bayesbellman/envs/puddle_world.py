@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from bayesbellman.envs.base import AbstractEnv, EnvStep
+from bayesbellman.envs.base import AbstractControlEnv, EnvStep
+from bayesbellman.envs.spaces import Discrete, Spaces, box
 
 PUDDLES = np.array([[[0.1, 0.75], [0.45, 0.75]], [[0.45, 0.4], [0.45, 0.8]]])
 """Each is a capsule of radius 0.1 around a segment."""
@@ -31,7 +32,7 @@ def depth(place: Float[Array, "2"]) -> Float[Array, ""]:
     return jnp.sum(jnp.maximum(0.0, RADIUS - jnp.sqrt(jnp.sum((place - nearest) ** 2, axis=1))))
 
 
-class PuddleWorld(AbstractEnv[PuddleState]):
+class PuddleWorld(AbstractControlEnv[PuddleState]):
     """Actions 0 to 3: 0.05 up, down, left, right, with Gaussian noise on both axes, kept within the square.
 
     Reward of the place reached: -1 and 400 times its depth less; 0 in the goal, ``x + y >= 1.9``, which ends the
@@ -50,6 +51,10 @@ class PuddleWorld(AbstractEnv[PuddleState]):
     @property
     def high(self) -> Float[Array, "2"]:
         return jnp.ones(2)
+
+    @property
+    def spaces(self) -> Spaces:
+        return Spaces(box([0.0, 0.0], [1.0, 1.0]), Discrete(len(DIRECTIONS)))
 
     def reset(self, key: Key[Array, ""]) -> PuddleState:
         return self.at(jax.random.uniform(key, (2,), dtype=float))

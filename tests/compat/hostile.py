@@ -1,0 +1,162 @@
+"""Environments that do wrong, each in one way."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box
+
+
+class Line(gymnasium.Env):
+    """Does nothing wrong. Observations are (start, steps taken); an episode terminates after ``length`` steps.
+
+    The start is drawn from 0 to 999 at each reset; the reward is 10 times the start and the steps taken. Actions are
+    from -2 to 4, and kept.
+    """
+
+    observation_space: Box
+    action_space: Any
+
+    def __init__(self, length: int = 3, truncates: bool = False) -> None:
+        self.length, self.truncates = length, truncates
+        self.observation_space = Box(0.0, 1000.0, (2,), np.float32)
+        self.action_space = Box(-2.0, 4.0, (1,), np.float32)
+        self.actions: list[np.ndarray] = []
+        self.seeds: list[int | None] = []
+        self.closed = False
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
+        super().reset(seed=seed)
+        self.seeds.append(seed)
+        self.start, self.time = int(self.np_random.integers(1000)), 0
+        return self.seen(), {}
+
+    def step(self, action: Any) -> Any:
+        self.actions.append(np.array(action))
+        self.time += 1
+        ended = self.time >= self.length
+        return self.seen(), 10.0 * self.start + self.time, ended and not self.truncates, ended and self.truncates, {}
+
+    def seen(self) -> Any:
+        return np.array([self.start, self.time], dtype=np.float32)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class WritesIntoItsAction(Line):
+    def step(self, action: Any) -> Any:
+        result = super().step(action)
+        action[:] = 7.0
+        return result
+
+
+class EndsBothWays(Line):
+    def step(self, action: Any) -> Any:
+        observation, reward, ended, _, info = super().step(action)
+        return observation, reward, ended, ended, info
+
+
+class BadReward(Line):
+    value: Any = np.nan
+
+    def step(self, action: Any) -> Any:
+        observation, reward, *rest = super().step(action)
+        return (observation, self.value if self.time == 2 else reward, *rest)
+
+
+class BadObservation(Line):
+    value = np.inf
+
+    def seen(self) -> Any:
+        return np.array([self.start, self.value if self.time == 2 else self.time], dtype=np.float32)
+
+
+class BadStart(Line):
+    def seen(self) -> Any:
+        return np.array([self.start, np.nan if self.time == 0 else self.time], dtype=np.float32)
+
+
+class Raises(Line):
+    """In the second step of episodes that are the first of an instance."""
+
+    resets = 0
+
+    def reset(self, **given: Any) -> tuple[Any, dict]:
+        self.resets += 1
+        return super().reset(**given)
+
+    def step(self, action: Any) -> Any:
+        if self.resets == 1 and self.time == 1:
+            raise ZeroDivisionError("the wheel came off")
+        return super().step(action)
+
+
+class RaisesInReset(Line):
+    def reset(self, **given: Any) -> tuple[Any, dict]:
+        raise OSError("no such robot")
+
+
+class RaisesInLaterReset(Line):
+    """In its second one only."""
+
+    def reset(self, **given: Any) -> tuple[Any, dict]:
+        result = super().reset(**given)
+        if len(self.seeds) == 2:
+            raise OSError("stuck")
+        return result
+
+
+class WrongShape(Line):
+    def seen(self) -> Any:
+        return np.zeros(3 if self.time == 1 else 2, dtype=np.float32)
+
+
+class WrongDtype(Line):
+    def seen(self) -> Any:
+        return np.array([self.start, self.time], dtype=np.float64)
+
+
+class NotNumbers(Line):
+    def seen(self) -> Any:
+        return {"start": self.start} if self.time else super().seen()
+
+
+class Outside(Line):
+    def seen(self) -> Any:
+        return np.array([self.start, -5.0 * self.time], dtype=np.float32)
+
+
+class OldApi(Line):
+    def step(self, action: Any) -> Any:
+        observation, reward, ended, _, info = super().step(action)
+        return observation, reward, ended, info
+
+
+class ResetWithoutInfo(Line):
+    def reset(self, **given: Any) -> Any:
+        return super().reset(**given)[0]
+
+
+class ResetWithoutSeed(Line):
+    def reset(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return super().reset()
+
+
+class UnseededNoise(Line):
+    def seen(self) -> Any:
+        return np.array([self.start, np.random.default_rng().uniform(0, 100)], dtype=np.float32)
+
+
+class ArrayReward(Line):
+    def step(self, action: Any) -> Any:
+        observation, reward, *rest = super().step(action)
+        return (observation, np.array([reward]), *rest)
+
+
+class ResetsItself(Line):
+    def step(self, action: Any) -> Any:
+        result = super().step(action)
+        if self.time >= self.length:
+            self.start, self.time = 5, 0
+        return result
