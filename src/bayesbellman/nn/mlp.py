@@ -19,7 +19,7 @@ def joined(inputs: Any) -> Float[Array, "*batch d"]:
 
 
 class MLP(eqx.Module):
-    """Layers of affine maps with an activation between them, and one number out."""
+    """Layers of affine maps with an activation between them; called, it gives the first of its outputs."""
 
     kernels: tuple[Float[Array, "_ _"], ...]
     biases: tuple[Float[Array, " _"], ...]
@@ -32,19 +32,23 @@ class MLP(eqx.Module):
         num_inputs: int,
         hidden: Sequence[int] = (256,),
         activation: Callable[[Array], Array] = jax.nn.relu,
+        num_outputs: int = 1,
     ) -> "MLP":
         """Glorot-uniform kernels, zero biases: the paper's initialisation."""
-        sizes = [num_inputs, *hidden, 1]
+        sizes = [num_inputs, *hidden, num_outputs]
         initialise = jax.nn.initializers.glorot_uniform()
         keys = jax.random.split(key, len(sizes) - 1)
         kernels = tuple(initialise(k, shape) for k, shape in zip(keys, pairwise(sizes), strict=True))
         return cls(kernels, tuple(jnp.zeros(size) for size in sizes[1:]), activation)
 
-    def __call__(self, inputs: Any) -> Float[Array, "*batch"]:
+    def outputs(self, inputs: Any) -> Float[Array, "*batch out"]:
         x = joined(inputs)
         for kernel, bias in zip(self.kernels[:-1], self.biases[:-1], strict=True):
             x = self.activation(x @ kernel + bias)
-        return (x @ self.kernels[-1] + self.biases[-1])[..., 0]
+        return x @ self.kernels[-1] + self.biases[-1]
+
+    def __call__(self, inputs: Any) -> Float[Array, "*batch"]:
+        return self.outputs(inputs)[..., 0]
 
 
 class LinearFunction(eqx.Module):

@@ -18,5 +18,6 @@ class WithPrior(eqx.Module):
         values = self.network(inputs)
         if self.prior is None:
             return values
-        # Nothing flows into the prior or its scale, so no optimiser moves them.
-        return values + jax.lax.stop_gradient(self.prior_scale.astype(values.dtype) * self.prior(inputs))
+        # No optimiser moves the prior or its scale; but values change with the inputs through it, as an actor must see.
+        prior, scale = jax.lax.stop_gradient((self.prior, self.prior_scale.astype(values.dtype)))
+        return values + scale * prior(inputs)

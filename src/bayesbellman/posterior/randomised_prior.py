@@ -5,7 +5,7 @@ from typing import Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key, PyTree
+from jaxtyping import Array, Float, Int, Key, PyTree
 
 from bayesbellman.core.types import AnyArray, BellmanSamples, Metrics, Predictive
 from bayesbellman.nn.priors import WithPrior
@@ -38,6 +38,8 @@ class RandomisedPrior(AbstractPosterior[RandomisedPriorState]):
     prior: PriorKind = eqx.field(static=True, default="function")
     prior_scale: float | Float[Array, ""] = 1.0
     target_noise: bool = eqx.field(static=True, default=False)
+    noise_scale: float | Float[Array, ""] = 1.0
+    """Of the targets' noise, in units of its deviation under the model, ``sigma / sqrt(w)``, at which it is exact"""
 
     def __check_init__(self) -> None:
         if self.num_members < 1:
@@ -58,10 +60,34 @@ class RandomisedPrior(AbstractPosterior[RandomisedPriorState]):
     def update(
         self, key: Key[Array, ""], state: RandomisedPriorState, samples: BellmanSamples
     ) -> tuple[RandomisedPriorState, Metrics]:
-        def one(member: MAPState, prior: Network | None, noise_key: Key[Array, ""]) -> tuple[MAPState, Metrics]:
+        def for_each(x: Float[Array, " N"]) -> Float[Array, "L N"]:
+            return jnp.broadcast_to(x, (self.num_members, *x.shape))
+
+        targets, weights = for_each(samples.targets), for_each(samples.weights)
+        return self.update_each(key, state, samples.inputs, targets, weights, samples.index)
+
+    def update_each(
+        self,
+        key: Key[Array, ""],
+        state: RandomisedPriorState,
+        inputs: PyTree[Array],
+        targets: Float[Array, "L N"],
+        weights: Float[Array, "L N"],
+        index: Int[Array, " N"] | None = None,
+    ) -> tuple[RandomisedPriorState, Metrics]:
+        """An update in which each member has targets of its own, made from its own omega, at the same inputs."""
+
+        def one(
+            member: MAPState,
+            prior: Network | None,
+            noise_key: Key[Array, ""],
+            targets: Float[Array, " N"],
+            weights: Float[Array, " N"],
+        ) -> tuple[MAPState, Metrics]:
+            samples = BellmanSamples(inputs, targets, weights, index)
             return self.member.update(key, member, self._seen_by(prior, noise_key, samples))
 
-        members, metrics = jax.vmap(one)(state.members, state.priors, state.noise_keys)
+        members, metrics = jax.vmap(one)(state.members, state.priors, state.noise_keys, targets, weights)
         return RandomisedPriorState(members, state.priors, state.noise_keys), jax.tree.map(jnp.mean, metrics)
 
     def _seen_by(self, prior: Network | None, noise_key: Key[Array, ""], samples: BellmanSamples) -> BellmanSamples:
@@ -72,7 +98,8 @@ class RandomisedPrior(AbstractPosterior[RandomisedPriorState]):
                 raise ValueError("target_noise needs BellmanSamples.index, which tells data apart; it is None")
             draw = jax.vmap(lambda i: jax.random.normal(jax.random.fold_in(noise_key, i), dtype=targets.dtype))
             variance = jnp.asarray(self.member.noise_variance, targets.dtype) / samples.weights
-            targets = targets + jnp.sqrt(variance) * draw(samples.index)
+            scale = jnp.asarray(self.noise_scale, targets.dtype)
+            targets = targets + scale * jnp.sqrt(variance) * draw(samples.index)
         if prior is not None:
             targets = targets - jnp.asarray(self.prior_scale, targets.dtype) * prior(samples.inputs)
         return BellmanSamples(samples.inputs, targets, samples.weights, samples.index)

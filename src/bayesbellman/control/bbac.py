@@ -1,0 +1,236 @@
+"""RP-BBAC, the Bayesian Bellman actor-critic with randomised priors; with ``target_smoothing = 1`` it is BAC.
+
+L critics ``B_psi_l``, each with targets of its own omega_l and the actions of its own exploration actor; a behaviour
+policy that is trained on all of them and collects nothing (paper, "Bayesian Bellman Actor-Critic").
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from bayesbellman.control.base import AbstractAgent
+from bayesbellman.control.parts import ADAM, Optimised, actor_loss, temperature_gradient
+from bayesbellman.core.bellman import ExpectedBellman, pushforward
+from bayesbellman.core.trees import slow_update
+from bayesbellman.core.types import Metrics, Transition
+from bayesbellman.envs.spaces import Box, Spaces
+from bayesbellman.nn.actors import TanhGaussian
+from bayesbellman.nn.mlp import MLP
+from bayesbellman.nn.priors import WithPrior
+from bayesbellman.nn.scaling import Scaling
+from bayesbellman.posterior.map_estimate import MAPEstimate
+from bayesbellman.posterior.randomised_prior import PriorKind, RandomisedPrior, RandomisedPriorState
+
+Number = float | Float[Array, ""]
+
+
+class BBACState(eqx.Module):
+    """All that learning changes, and how observations are scaled."""
+
+    scaling: Scaling
+    posterior: RandomisedPriorState
+    """psi_l, their prior functions, their optimisers"""
+    omega: MLP
+    """Target critics, stacked; they have the same prior functions."""
+    actors: Optimised
+    """Exploration actors, stacked"""
+    behaviour: Optimised
+    log_temperature: Optimised
+    mask_key: Key[Array, ""]
+
+
+class BBAC(AbstractAgent[BBACState]):
+    """The settings; defaults are the paper's for MountainCar, where nothing else is said."""
+
+    ensemble_size: int = eqx.field(static=True, default=8)
+    """L"""
+    prior_scale: Number = 100.0
+    """Of the prior functions; the paper has 100 for MountainCar, 32 for its cart-pole."""
+    prior_weight: Number = 3e-5
+    """lambda"""
+    hidden: tuple[int, ...] = eqx.field(static=True, default=(256, 256))
+    activation: Callable[[Array], Array] = eqx.field(static=True, default=jax.nn.relu)
+    learning_rate: Number = 3e-4
+    discount: Number = 0.99
+    target_smoothing: Number = 5e-3
+    """beta of ``omega <- omega - beta (omega - psi)``; 1 sets omega to psi: BAC."""
+    exploration_entropy: Number = 0.0
+    """Entropy bonus of the exploration actors, in units of the behaviour policy's temperature; the paper has none."""
+    target_entropy: Number | None = None
+    """Of the behaviour policy; None: minus the number of actions."""
+    prior: PriorKind = eqx.field(static=True, default="function")
+    target_noise: Number = 0.0
+    """Deviation of the noise that each member sees on each transition's target."""
+    bootstrap: float = eqx.field(static=True, default=1.0)
+    """Probability with which a member is shown a transition; 1 shows all to all, as the paper does."""
+    scale_observations: bool = eqx.field(static=True, default=True)
+    """To [-1, 1], where the space has bounds."""
+
+    def __check_init__(self) -> None:
+        if self.ensemble_size < 1:
+            raise ValueError(f"ensemble_size is {self.ensemble_size}; accepted is a number >= 1")
+        if not 0 < self.bootstrap <= 1:
+            raise ValueError(f"bootstrap is {self.bootstrap}; accepted is a probability > 0 and <= 1")
+
+    def init(self, key: Key[Array, ""], spaces: Spaces) -> BBACState:
+        num_observed, num_actions = sizes(spaces)
+        posterior_key, actor_key, behaviour_key, mask_key = jax.random.split(key, 4)
+        make_actor = partial(
+            TanhGaussian.glorot,
+            num_inputs=num_observed,
+            num_actions=num_actions,
+            hidden=self.hidden,
+            activation=self.activation,
+        )
+        posterior = self._posterior(num_observed + num_actions).init(posterior_key)
+        actors = jax.vmap(make_actor)(jax.random.split(actor_key, self.ensemble_size))
+        return BBACState(
+            scaling=observation_scaling(spaces, self.scale_observations),
+            posterior=posterior,
+            omega=posterior.members.phi,
+            actors=Optimised(actors, jax.vmap(ADAM.init)(actors)),
+            behaviour=Optimised.fresh(make_actor(behaviour_key)),
+            log_temperature=Optimised.fresh(jnp.zeros(())),
+            mask_key=mask_key,
+        )
+
+    def begin_episode(self, key: Key[Array, ""], state: BBACState) -> Int[Array, ""]:
+        """Which member explores: drawn uniformly."""
+        return jax.random.randint(key, (), 0, self.ensemble_size)
+
+    def act(
+        self, key: Key[Array, ""], state: BBACState, context: Int[Array, ""], observation: Float[Array, " d"]
+    ) -> Float[Array, " A"]:
+        actor = jax.tree.map(lambda x: x[context], state.actors.parameters)
+        return actor.sample(key, state.scaling(observation)).action
+
+    def act_best(self, state: BBACState, observation: Float[Array, "*batch d"]) -> Float[Array, "*batch A"]:
+        return state.behaviour.parameters.mean_action(state.scaling(observation))
+
+    def values(
+        self, state: BBACState, observation: Float[Array, "*batch d"], action: Float[Array, "*batch A"]
+    ) -> Float[Array, "L ..."]:
+        inputs = (state.scaling(observation), action)
+        return jax.vmap(lambda critic: critic(inputs))(self._with_priors(state, state.posterior.members.phi))
+
+    def update(
+        self, key: Key[Array, ""], state: BBACState, batch: Transition, index: Int[Array, " batch"]
+    ) -> tuple[BBACState, Metrics]:
+        next_key, critic_key, actor_key, behaviour_key, pair_key = jax.random.split(key, 5)
+        batch = scaled(batch, state.scaling)
+        targets = self._targets(next_key, state, batch)
+        weights = batch.weight * self._shown(state, index).astype(batch.weight.dtype)
+        inputs = (batch.observation, batch.action)
+        posterior, metrics = self._posterior(0).update_each(
+            critic_key, state.posterior, inputs, targets, weights, index
+        )
+        critics = self._with_priors(state, posterior.members.phi)
+        temperature = jnp.exp(state.log_temperature.parameters)
+        actors = self._improved_actors(actor_key, state, critics, batch.observation, temperature)
+        chosen = jax.random.choice(pair_key, self.ensemble_size, (min(2, self.ensemble_size),), replace=False)
+        pair = jax.tree.map(lambda x: x[chosen], critics)
+
+        def least(inputs: tuple) -> Float[Array, " batch"]:
+            return jnp.min(jax.vmap(lambda critic: critic(inputs))(pair), axis=0)
+
+        def behaviour_loss(actor: TanhGaussian) -> tuple[Float[Array, ""], Float[Array, " batch"]]:
+            loss, drawn = actor_loss(actor, behaviour_key, least, batch.observation, temperature)
+            return loss, drawn.log_prob
+
+        gradient, log_prob = jax.grad(behaviour_loss, has_aux=True)(state.behaviour.parameters)
+        target = -batch.action.shape[-1] if self.target_entropy is None else self.target_entropy
+        updated = BBACState(
+            scaling=state.scaling,
+            posterior=posterior,
+            omega=slow_update(state.omega, posterior.members.phi, self.target_smoothing),
+            actors=actors,
+            behaviour=state.behaviour.step(gradient, self.learning_rate),
+            log_temperature=state.log_temperature.step(temperature_gradient(log_prob, target), self.learning_rate),
+            mask_key=state.mask_key,
+        )
+        return updated, {"critic_loss": metrics["loss"], "temperature": temperature, "entropy": -jnp.mean(log_prob)}
+
+    def _targets(self, key: Key[Array, ""], state: BBACState, batch: Transition) -> Float[Array, "L batch"]:
+        """Each member's ``r + gamma Q_omega_l(s', a')``, a' of its own actor: no minimum, no entropy."""
+
+        def of_member(key: Key[Array, ""], omega: WithPrior, actor: TanhGaussian) -> Float[Array, " batch"]:
+            next_action = actor.sample(key, batch.next_observation).action
+            bellman = ExpectedBellman(lambda omega, observation, action: omega((observation, action)))
+            return pushforward(bellman, omega, batch, next_action).targets
+
+        keys = jax.random.split(key, self.ensemble_size)
+        return jax.vmap(of_member)(keys, self._with_priors(state, state.omega), state.actors.parameters)
+
+    def _improved_actors(
+        self,
+        key: Key[Array, ""],
+        state: BBACState,
+        critics: WithPrior,
+        observation: Float[Array, "batch d"],
+        temperature: Float[Array, ""],
+    ) -> Optimised:
+        bonus = jnp.asarray(self.exploration_entropy, temperature.dtype) * temperature
+
+        def of_member(key: Key[Array, ""], actor: Optimised, critic: WithPrior) -> Optimised:
+            gradient = jax.grad(lambda a: actor_loss(a, key, critic, observation, bonus)[0])(actor.parameters)
+            return actor.step(gradient, self.learning_rate)
+
+        return jax.vmap(of_member)(jax.random.split(key, self.ensemble_size), state.actors, critics)
+
+    def _shown(self, state: BBACState, index: Int[Array, " batch"]) -> Bool[Array, "L batch"]:
+        """Which transitions each member is shown: decided once for each, by its index."""
+        if self.bootstrap == 1:
+            return jnp.ones((self.ensemble_size, index.shape[0]), bool)
+
+        def one(i: Int[Array, ""]) -> Bool[Array, " L"]:
+            return jax.random.bernoulli(jax.random.fold_in(state.mask_key, i), self.bootstrap, (self.ensemble_size,))
+
+        return jax.vmap(one)(index).T
+
+    def _with_priors(self, state: BBACState, networks: MLP) -> WithPrior:
+        scale = jnp.broadcast_to(jnp.asarray(self.prior_scale, dtype=float), (self.ensemble_size,))
+        return WithPrior(networks, state.posterior.priors, scale)
+
+    def _posterior(self, num_inputs: int) -> RandomisedPrior:
+        """The posterior over Bellman operators; only its start needs the number of inputs."""
+        network = partial(MLP.glorot, num_inputs=num_inputs, hidden=self.hidden, activation=self.activation)
+        noisy = not (isinstance(self.target_noise, float) and self.target_noise == 0)
+        member = MAPEstimate(
+            network,
+            ADAM,
+            prior_weight=self.prior_weight,
+            noise_variance=1.0,
+            step_size=self.learning_rate,
+        )
+        return RandomisedPrior(member, self.ensemble_size, self.prior, self.prior_scale, noisy, self.target_noise)
+
+
+def sizes(spaces: Spaces) -> tuple[int, int]:
+    """Of observations and actions; continuous ones only."""
+    if not isinstance(spaces.action, Box):
+        raise TypeError(
+            f"actions are {spaces.action}; this agent's are continuous (a Box). BootDQN is for discrete actions"
+        )
+    return spaces.observation.size, spaces.action.size
+
+
+def observation_scaling(spaces: Spaces, wanted: bool) -> Scaling:
+    """From the space's bounds, or one that changes nothing."""
+    low, high = (jnp.asarray(bound, dtype=float) for bound in (spaces.observation.low, spaces.observation.high))
+    return Scaling(low, high) if wanted else Scaling(jnp.full_like(low, -jnp.inf), jnp.full_like(high, jnp.inf))
+
+
+def scaled(batch: Transition, scaling: Scaling) -> Transition:
+    """The batch as the networks see it."""
+    return Transition(
+        scaling(batch.observation),
+        batch.action,
+        batch.reward,
+        batch.discount,
+        scaling(batch.next_observation),
+        batch.weight,
+    )

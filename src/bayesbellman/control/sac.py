@@ -1,0 +1,122 @@
+"""Soft actor-critic (Haarnoja et al. 2018), the baseline; with one critic it is the paper's SAC*."""
+
+from collections.abc import Callable
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key
+
+from bayesbellman.control.base import AbstractAgent
+from bayesbellman.control.bbac import Number, observation_scaling, scaled, sizes
+from bayesbellman.control.parts import ADAM, Optimised, actor_loss, temperature_gradient
+from bayesbellman.core.bellman import SoftBellman, pushforward
+from bayesbellman.core.trees import slow_update
+from bayesbellman.core.types import Metrics, Transition
+from bayesbellman.envs.spaces import Spaces
+from bayesbellman.nn.actors import TanhGaussian
+from bayesbellman.nn.mlp import MLP
+from bayesbellman.nn.scaling import Scaling
+from bayesbellman.posterior.map_estimate import MAPEstimate
+from bayesbellman.posterior.randomised_prior import RandomisedPrior, RandomisedPriorState
+
+
+class SACState(eqx.Module):
+    """All that learning changes, and how observations are scaled."""
+
+    scaling: Scaling
+    critics: RandomisedPriorState
+    """A plain ensemble: its priors weigh nothing."""
+    omega: MLP
+    """Target critics, stacked"""
+    actor: Optimised
+    log_temperature: Optimised
+
+
+class SAC(AbstractAgent[SACState]):
+    """The settings; shapes and rates are those of `BBAC`."""
+
+    num_critics: int = eqx.field(static=True, default=2)
+    """Their minimum is used; 1 is SAC*."""
+    hidden: tuple[int, ...] = eqx.field(static=True, default=(256, 256))
+    activation: Callable[[Array], Array] = eqx.field(static=True, default=jax.nn.relu)
+    learning_rate: Number = 3e-4
+    discount: Number = 0.99
+    target_smoothing: Number = 5e-3
+    target_entropy: Number | None = None
+    """None: minus the number of actions."""
+    scale_observations: bool = eqx.field(static=True, default=True)
+    """To [-1, 1], where the space has bounds."""
+
+    def __check_init__(self) -> None:
+        if self.num_critics < 1:
+            raise ValueError(f"num_critics is {self.num_critics}; accepted is a number >= 1")
+
+    def init(self, key: Key[Array, ""], spaces: Spaces) -> SACState:
+        num_observed, num_actions = sizes(spaces)
+        critic_key, actor_key = jax.random.split(key)
+        critics = self._critics(num_observed + num_actions).init(critic_key)
+        actor = TanhGaussian.glorot(actor_key, num_observed, num_actions, self.hidden, self.activation)
+        return SACState(
+            scaling=observation_scaling(spaces, self.scale_observations),
+            critics=critics,
+            omega=critics.members.phi,
+            actor=Optimised.fresh(actor),
+            log_temperature=Optimised.fresh(jnp.zeros(())),
+        )
+
+    def begin_episode(self, key: Key[Array, ""], state: SACState) -> Int[Array, ""]:
+        """Nothing is decided."""
+        return jnp.zeros((), jnp.int32)
+
+    def act(
+        self, key: Key[Array, ""], state: SACState, context: Int[Array, ""], observation: Float[Array, " d"]
+    ) -> Float[Array, " A"]:
+        return state.actor.parameters.sample(key, state.scaling(observation)).action
+
+    def act_best(self, state: SACState, observation: Float[Array, "*batch d"]) -> Float[Array, "*batch A"]:
+        return state.actor.parameters.mean_action(state.scaling(observation))
+
+    def values(
+        self, state: SACState, observation: Float[Array, "*batch d"], action: Float[Array, "*batch A"]
+    ) -> Float[Array, "L ..."]:
+        return _each(state.critics.members.phi, (state.scaling(observation), action))
+
+    def update(
+        self, key: Key[Array, ""], state: SACState, batch: Transition, index: Int[Array, " batch"]
+    ) -> tuple[SACState, Metrics]:
+        next_key, critic_key, actor_key = jax.random.split(key, 3)
+        batch = scaled(batch, state.scaling)
+        temperature = jnp.exp(state.log_temperature.parameters)
+        bellman = SoftBellman(lambda omega, s, a: _each(omega, (s, a)), temperature)
+        next_action = state.actor.parameters.sample(next_key, batch.next_observation)
+        samples = pushforward(bellman, state.omega, batch, next_action, index)
+        critics, metrics = self._critics(0).update(critic_key, state.critics, samples)
+
+        def least(inputs: tuple) -> Float[Array, " batch"]:
+            return jnp.min(_each(critics.members.phi, inputs), axis=0)
+
+        def loss(actor: TanhGaussian) -> tuple[Float[Array, ""], Float[Array, " batch"]]:
+            value, drawn = actor_loss(actor, actor_key, least, batch.observation, temperature)
+            return value, drawn.log_prob
+
+        gradient, log_prob = jax.grad(loss, has_aux=True)(state.actor.parameters)
+        target = -batch.action.shape[-1] if self.target_entropy is None else self.target_entropy
+        updated = SACState(
+            scaling=state.scaling,
+            critics=critics,
+            omega=slow_update(state.omega, critics.members.phi, self.target_smoothing),
+            actor=state.actor.step(gradient, self.learning_rate),
+            log_temperature=state.log_temperature.step(temperature_gradient(log_prob, target), self.learning_rate),
+        )
+        return updated, {"critic_loss": metrics["loss"], "temperature": temperature, "entropy": -jnp.mean(log_prob)}
+
+    def _critics(self, num_inputs: int) -> RandomisedPrior:
+        network = partial(MLP.glorot, num_inputs=num_inputs, hidden=self.hidden, activation=self.activation)
+        member = MAPEstimate(network, ADAM, step_size=self.learning_rate)
+        return RandomisedPrior(member, self.num_critics, "anchored")
+
+
+def _each(critics: MLP, inputs: tuple) -> Float[Array, "critics ..."]:
+    return jax.vmap(lambda critic: critic(inputs))(critics)

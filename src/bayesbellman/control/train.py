@@ -1,0 +1,196 @@
+"""Environment, replay and update in one compiled loop: pure, so that it can be vmapped over seeds and float settings.
+
+All randomness of a step comes from the run's key and the step's number. So it does not matter in which pieces a run is
+made.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
+
+from bayesbellman.control.base import AbstractAgent
+from bayesbellman.core.types import Transition
+from bayesbellman.data.replay import Replay
+from bayesbellman.data.transition import transition_of
+from bayesbellman.envs.base import AbstractControlEnv
+from bayesbellman.envs.spaces import Box
+
+CHUNK = 1000
+"""The most steps that one call of `advance` makes"""
+
+
+class TrainState(eqx.Module):
+    """Everything that a run carries from step to step."""
+
+    agent: PyTree
+    env: PyTree
+    context: PyTree
+    """What the agent decided for this episode"""
+    replay: Replay
+    episode_return: Float[Array, ""]
+    episode_steps: Int[Array, ""]
+    step: Int[Array, ""]
+    key: Key[Array, ""]
+
+
+class Trace(NamedTuple):
+    """What is worth seeing of some steps."""
+
+    returns: Float[Array, " CHUNK"]
+    """Of the episodes that ended, the first ``episodes`` entries; the rest is nan"""
+    episodes: Int[Array, ""]
+    metrics: dict[str, Float[Array, ""]]
+    """Means over the updates"""
+
+
+class Training(eqx.Module):
+    """An agent in an environment, and the numbers of the loop."""
+
+    agent: AbstractAgent
+    env: AbstractControlEnv
+    batch_size: int = eqx.field(static=True, default=256)
+    buffer_size: int = eqx.field(static=True, default=1_000_000)
+    warmup: int = eqx.field(static=True, default=1_000)
+    """Steps with uniform actions and no updates, counted in the run's steps"""
+
+    def __check_init__(self) -> None:
+        check_sizes(self.batch_size, self.buffer_size, self.warmup)
+
+    def init(self, key: Key[Array, ""]) -> TrainState:
+        agent_key, begin_key, reset_key, run_key = jax.random.split(key, 4)
+        agent = self.agent.init(agent_key, self.env.spaces)
+        env = self.env.reset(reset_key)
+        action = jnp.zeros(_box(self.env).size)
+        example = jax.eval_shape(lambda: self._play(reset_key, env, action)[0])
+        return TrainState(
+            agent=agent,
+            env=env,
+            context=self.agent.begin_episode(begin_key, agent),
+            replay=Replay.empty(self.buffer_size, example),
+            episode_return=jnp.zeros((), example.reward.dtype),
+            episode_steps=jnp.zeros((), jnp.int32),
+            step=jnp.zeros((), jnp.int32),
+            key=run_key,
+        )
+
+    def advance(self, state: TrainState, num_steps: Int[Array, ""], learn: bool) -> tuple[TrainState, Trace]:
+        """``num_steps`` more steps, at most `CHUNK`; without ``learn`` they are of the warm-up."""
+        shapes = jax.eval_shape(lambda: self._step(state, learn)[2])
+        nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+        returns = jnp.full(CHUNK, jnp.nan, state.episode_return.dtype)
+
+        def one(_: Int[Array, ""], carry: tuple) -> tuple:
+            state, trace = carry
+            state, ended, metrics = self._step(state, learn)
+            place = jnp.where(ended[0], trace.episodes, CHUNK)  # beyond the end: nothing is written
+            gathered = Trace(
+                trace.returns.at[place].set(ended[1], mode="drop"),
+                trace.episodes + ended[0].astype(jnp.int32),
+                jax.tree.map(lambda a, b: a + b, trace.metrics, metrics),
+            )
+            return state, gathered
+
+        start = Trace(returns, jnp.zeros((), jnp.int32), nothing)
+        state, trace = jax.lax.fori_loop(0, num_steps, one, (state, start))
+        means = jax.tree.map(lambda total: total / jnp.maximum(num_steps, 1).astype(total.dtype), trace.metrics)
+        return state, Trace(trace.returns, trace.episodes, means)
+
+    def evaluate(
+        self, key: Key[Array, ""], state: TrainState, episodes: int, longest: int
+    ) -> Float[Array, " episodes"]:
+        """Returns of whole episodes with the action believed best; at most ``longest`` steps each."""
+
+        def going_on(carry: tuple) -> Bool[Array, ""]:
+            time, _, _, alive = carry
+            return jnp.any(alive) & (time < longest)
+
+        def one(carry: tuple) -> tuple:
+            time, states, gathered, alive = carry
+            keys = jax.random.split(jax.random.fold_in(step_key, time), episodes)
+
+            def act_and_step(key: Key[Array, ""], env: PyTree) -> Any:
+                action = self.agent.act_best(state.agent, self.env.observe(env))
+                return self.env.step(key, env, to_bounds(_box(self.env), action))
+
+            outcome = jax.vmap(act_and_step)(keys, states)
+            gathered = gathered + jnp.where(alive, outcome.reward, jnp.zeros_like(outcome.reward))
+            return time + 1, outcome.state, gathered, alive & ~outcome.terminated & ~outcome.truncated
+
+        reset_key, step_key = jax.random.split(key)
+        starts = jax.vmap(self.env.reset)(jax.random.split(reset_key, episodes))
+        begun = (
+            jnp.zeros((), jnp.int32),
+            starts,
+            jnp.zeros(episodes, state.episode_return.dtype),
+            jnp.ones(episodes, bool),
+        )
+        return jax.lax.while_loop(going_on, one, begun)[2]
+
+    def disagreement(self, key: Key[Array, ""], state: TrainState) -> Float[Array, ""]:
+        """Standard deviation of the members' values at a batch of replay, on average."""
+        batch = state.replay.sample(key, self.batch_size).transitions
+        return jnp.mean(jnp.std(self.agent.values(state.agent, batch.observation, batch.action), axis=0))
+
+    def _play(self, key: Key[Array, ""], env: PyTree, action: Float[Array, " A"]) -> tuple[Transition, Any]:
+        outcome = self.env.step(key, env, to_bounds(_box(self.env), action))
+        return transition_of(self.env, env, action, outcome, self.agent.discount), outcome
+
+    def _step(self, state: TrainState, learn: bool) -> tuple[TrainState, tuple, dict[str, Array]]:
+        """One step of the environment and, with ``learn``, one update; whether an episode ended, and its return."""
+        key = jax.random.fold_in(state.key, state.step)
+        act_key, env_key, reset_key, begin_key, draw_key, update_key = jax.random.split(key, 6)
+        if learn:
+            action = self.agent.act(act_key, state.agent, state.context, self.env.observe(state.env))
+        else:
+            action = jax.random.uniform(act_key, (_box(self.env).size,), minval=-1.0)
+        transition, outcome = self._play(env_key, state.env, action)
+        replay = state.replay.add(transition)
+        agent, metrics = state.agent, {}
+        if learn:
+            drawn = replay.sample(draw_key, self.batch_size)
+            agent, metrics = self.agent.update(update_key, agent, drawn.transitions, drawn.index)
+        ended = outcome.terminated | outcome.truncated
+        gathered = state.episode_return + outcome.reward
+
+        def where_ended(fresh: PyTree, going_on: PyTree) -> PyTree:
+            return jax.tree.map(lambda a, b: jnp.where(ended, a, b), fresh, going_on)
+
+        following = TrainState(
+            agent=agent,
+            env=where_ended(self.env.reset(reset_key), outcome.state),
+            context=where_ended(self.agent.begin_episode(begin_key, agent), state.context),
+            replay=replay,
+            episode_return=jnp.where(ended, jnp.zeros_like(gathered), gathered),
+            episode_steps=jnp.where(ended, jnp.zeros_like(state.episode_steps), state.episode_steps + 1),
+            step=state.step + 1,
+            key=state.key,
+        )
+        return following, (ended, gathered), metrics
+
+
+def check_sizes(batch_size: int, buffer_size: int, warmup: int) -> None:
+    """What would make no sense, before anything is compiled."""
+    if batch_size < 1:
+        raise ValueError(f"batch_size is {batch_size}; accepted is a number >= 1")
+    if buffer_size < batch_size:
+        raise ValueError(
+            f"buffer_size is {buffer_size} and batch_size {batch_size}; replay must hold at least one batch"
+        )
+    if warmup < 1:
+        raise ValueError(f"warmup is {warmup}; accepted is a number >= 1: the first update needs a transition")
+
+
+def to_bounds(space: Box, action: Float[Array, "*batch A"]) -> Float[Array, "*batch A"]:
+    """An action within [-1, 1], in the environment's units."""
+    low, high = space.low.astype(action.dtype), space.high.astype(action.dtype)
+    return low + (action + 1) / 2 * (high - low)
+
+
+def _box(env: AbstractControlEnv) -> Box:
+    space = env.spaces.action
+    if not isinstance(space, Box):
+        raise TypeError(f"actions are {space}; training is for continuous ones (a Box)")
+    return space
