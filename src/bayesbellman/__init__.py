@@ -15,18 +15,36 @@ if TYPE_CHECKING:
     from bayesbellman.core.errors import (
         RankDeficientWarning as RankDeficientWarning,
     )
+    from bayesbellman.doors.agents import BAC as BAC
+    from bayesbellman.doors.agents import BBAC as BBAC
+    from bayesbellman.doors.agents import SAC as SAC
+    from bayesbellman.doors.agents import SACStar as SACStar
     from bayesbellman.doors.linear import LinearBBO as LinearBBO
     from bayesbellman.doors.neural import NeuralBBO as NeuralBBO
 
 # Public name -> the module that defines it. A new public name is one new line here (and above, for type checkers).
 _PUBLIC = {
+    "BBAC": "bayesbellman.doors.agents",
+    "BAC": "bayesbellman.doors.agents",
+    "SAC": "bayesbellman.doors.agents",
+    "SACStar": "bayesbellman.doors.agents",
     "LinearBBO": "bayesbellman.doors.linear",
     "NeuralBBO": "bayesbellman.doors.neural",
     "RankDeficientWarning": "bayesbellman.core.errors",
     "JitterWarning": "bayesbellman.core.errors",
 }
 
-__all__ = ["JitterWarning", "LinearBBO", "NeuralBBO", "RankDeficientWarning", "__version__"]
+__all__ = [
+    "BAC",
+    "BBAC",
+    "SAC",
+    "JitterWarning",
+    "LinearBBO",
+    "NeuralBBO",
+    "RankDeficientWarning",
+    "SACStar",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -8,12 +8,16 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from bayesbellman.core.types import Metrics, Transition
 from bayesbellman.envs.spaces import Spaces
+from bayesbellman.nn.actors import TanhGaussian
+from bayesbellman.nn.scaling import Scaling
 
 State = TypeVar("State")
 
 
 class AbstractAgent(eqx.Module, Generic[State]):
     """Settings as fields, methods that take and return state. Actions are within [-1, 1]."""
+
+    discount: eqx.AbstractVar[float | Float[Array, ""]]
 
     @abc.abstractmethod
     def init(self, key: Key[Array, ""], spaces: Spaces) -> State:
@@ -30,8 +34,16 @@ class AbstractAgent(eqx.Module, Generic[State]):
         """An action to learn from."""
 
     @abc.abstractmethod
+    def behaviour(self, state: State) -> TanhGaussian:
+        """The policy that has been learnt, of observations as `scaling` gives them."""
+
+    @abc.abstractmethod
+    def scaling(self, state: State) -> Scaling:
+        """How observations are scaled before a network sees them."""
+
     def act_best(self, state: State, observation: Float[Array, "*batch d"]) -> Float[Array, "*batch A"]:
         """The action believed best, without noise."""
+        return self.behaviour(state).mean_action(self.scaling(state)(observation))
 
     @abc.abstractmethod
     def update(

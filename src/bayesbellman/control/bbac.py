@@ -44,7 +44,7 @@ class BBACState(eqx.Module):
 
 
 class BBAC(AbstractAgent[BBACState]):
-    """The settings; defaults are the paper's for MountainCar, where nothing else is said."""
+    """The settings; defaults are the paper's for MountainCar, but for ``exploration_entropy``."""
 
     ensemble_size: int = eqx.field(static=True, default=8)
     """L"""
@@ -58,8 +58,9 @@ class BBAC(AbstractAgent[BBACState]):
     discount: Number = 0.99
     target_smoothing: Number = 5e-3
     """beta of ``omega <- omega - beta (omega - psi)``; 1 sets omega to psi: BAC."""
-    exploration_entropy: Number = 0.0
-    """Entropy bonus of the exploration actors, in units of the behaviour policy's temperature; the paper has none."""
+    exploration_entropy: Number = 1.0
+    """Entropy bonus of the exploration actors, in units of the behaviour policy's temperature. The paper's equations
+    have none, 0; with it actors explore more (docs/control.md)."""
     target_entropy: Number | None = None
     """Of the behaviour policy; None: minus the number of actions."""
     prior: PriorKind = eqx.field(static=True, default="function")
@@ -92,7 +93,7 @@ class BBAC(AbstractAgent[BBACState]):
             scaling=observation_scaling(spaces, self.scale_observations),
             posterior=posterior,
             omega=posterior.members.phi,
-            actors=Optimised(actors, jax.vmap(ADAM.init)(actors)),
+            actors=Optimised.fresh_each(actors),
             behaviour=Optimised.fresh(make_actor(behaviour_key)),
             log_temperature=Optimised.fresh(jnp.zeros(())),
             mask_key=mask_key,
@@ -108,8 +109,11 @@ class BBAC(AbstractAgent[BBACState]):
         actor = jax.tree.map(lambda x: x[context], state.actors.parameters)
         return actor.sample(key, state.scaling(observation)).action
 
-    def act_best(self, state: BBACState, observation: Float[Array, "*batch d"]) -> Float[Array, "*batch A"]:
-        return state.behaviour.parameters.mean_action(state.scaling(observation))
+    def behaviour(self, state: BBACState) -> TanhGaussian:
+        return state.behaviour.parameters
+
+    def scaling(self, state: BBACState) -> Scaling:
+        return state.scaling
 
     def values(
         self, state: BBACState, observation: Float[Array, "*batch d"], action: Float[Array, "*batch A"]

@@ -26,6 +26,11 @@ class Optimised(eqx.Module):
     memory: PyTree
 
     @classmethod
+    def fresh_each(cls, parameters: PyTree) -> "Optimised":
+        """Of stacked networks, each with a memory of its own."""
+        return jax.vmap(cls.fresh)(parameters)
+
+    @classmethod
     def fresh(cls, parameters: PyTree) -> "Optimised":
         return cls(parameters, ADAM.init(parameters))
 

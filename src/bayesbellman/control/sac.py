@@ -75,8 +75,11 @@ class SAC(AbstractAgent[SACState]):
     ) -> Float[Array, " A"]:
         return state.actor.parameters.sample(key, state.scaling(observation)).action
 
-    def act_best(self, state: SACState, observation: Float[Array, "*batch d"]) -> Float[Array, "*batch A"]:
-        return state.actor.parameters.mean_action(state.scaling(observation))
+    def behaviour(self, state: SACState) -> TanhGaussian:
+        return state.actor.parameters
+
+    def scaling(self, state: SACState) -> Scaling:
+        return state.scaling
 
     def values(
         self, state: SACState, observation: Float[Array, "*batch d"], action: Float[Array, "*batch A"]

@@ -1,4 +1,4 @@
-"""What the library warns of, and how. Errors are the built-in ones; a warning that users may filter has a class."""
+"""What the library warns of, and how. Errors are the built-in ones where one fits."""
 
 import sys
 import warnings
@@ -17,6 +17,10 @@ class JitterWarning(UserWarning):
 
 class NotFittedError(ValueError, AttributeError):
     """An estimator was asked for something it learns from data before it was given any."""
+
+
+class Diverged(RuntimeError):
+    """Learning produced numbers that are not finite; what was learnt before them is kept."""
 
 
 def warn(message: str, category: type[Warning]) -> None:

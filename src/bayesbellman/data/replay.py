@@ -1,16 +1,14 @@
 """Replay: the last transitions in a ring, as a pytree that a compiled scan can carry."""
 
-from typing import NamedTuple
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Bool, Int, Key
 
 from bayesbellman.core.types import Transition
 
 
-class Drawn(NamedTuple):
+class Drawn(eqx.Module):
     """A batch, and which transition each is, counted from the first that was ever stored."""
 
     transitions: Transition
@@ -35,11 +33,11 @@ class Replay(eqx.Module):
     def capacity(self) -> int:
         return self.ring.reward.shape[0]
 
-    def add(self, transition: Transition) -> "Replay":
-        """With one more; the oldest gives way."""
-        at = self.stored % self.capacity
-        ring = jax.tree.map(lambda ring, x: ring.at[at].set(x), self.ring, transition)
-        return Replay(ring, self.stored + 1)
+    def add(self, transition: Transition, valid: bool | Bool[Array, ""] = True) -> "Replay":
+        """With one more, if it is valid; the oldest gives way."""
+        at, keep = self.stored % self.capacity, jnp.asarray(valid)
+        ring = jax.tree.map(lambda ring, x: ring.at[at].set(jnp.where(keep, x, ring[at])), self.ring, transition)
+        return Replay(ring, self.stored + keep.astype(jnp.int32))
 
     def sample(self, key: Key[Array, ""], batch_size: int) -> Drawn:
         """Uniformly, with replacement. There must be one at least."""

@@ -1,0 +1,454 @@
+"""Agents in Stable-Baselines3's idiom: ``bb.BBAC("MountainCarContinuous-v0").learn(20_000)``.
+
+Thin: an agent here holds a pure agent (`bayesbellman.control`), a player that steps it, and what came of it.
+"""
+
+import inspect
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from bayesbellman._version import __version__
+from bayesbellman.control.base import AbstractAgent
+from bayesbellman.control.bbac import BBAC as PureBBAC
+from bayesbellman.control.sac import SAC as PureSAC
+from bayesbellman.control.train import Training
+from bayesbellman.core.errors import Diverged
+from bayesbellman.doors.environments import Opened, open_environment
+from bayesbellman.doors.players import AbstractPlayer, Chunk, CompiledPlayer, HostPlayer
+from bayesbellman.envs.spaces import Box, Spaces
+from bayesbellman.runs.arrays import read_arrays, write_arrays
+from bayesbellman.runs.progress import progress
+from bayesbellman.runs.trees import Mismatch, named_arrays, tree_like
+
+ACTIVATIONS: dict[str, Callable] = {"relu": jax.nn.relu, "tanh": jnp.tanh, "elu": jax.nn.elu, "silu": jax.nn.silu}
+PRIOR_SCALES = {"MountainCarContinuous-v0": 100.0, "cartpole-swingup-sparse": 32.0, "cartpole-swingup-sparse-dm": 32.0}
+"""The paper's, where it has one for the environment"""
+OTHER_PRIOR_SCALE = 30.0
+"""For environments that the paper does not have: near its cart-pole's"""
+FORMAT = 1
+Door = TypeVar("Door", bound="Agent")
+
+
+class Uncertainty(NamedTuple):
+    """What the ensemble says an observation (and action) is worth: mean, deviation between members, each of them."""
+
+    mean: Float[np.ndarray, "..."]
+    std: Float[np.ndarray, "..."]
+    members: Float[np.ndarray, "L ..."] | None = None
+
+
+class Progress(NamedTuple):
+    """What a callback is told after each piece of training."""
+
+    steps: int
+    """Taken so far"""
+    returns: Float[np.ndarray, " episodes"]
+    """Of the episodes that ended in this piece"""
+    metrics: dict[str, float]
+    """Means over its updates, and the ensemble's disagreement"""
+
+
+Callback = Callable[["Agent", Progress], bool | None]
+"""Called after each piece; returning False ends `learn`."""
+
+
+class Agent:
+    """What the agents share. ``env``: a name (ours or Gymnasium's), an environment of either kind, or a function that
+    makes a Gymnasium one, of which ``num_envs`` then play side by side.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        *,
+        seed: int = 0,
+        learning_rate: float = 3e-4,
+        discount: float = 0.99,
+        hidden: Sequence[int] = (256, 256),
+        activation: str = "relu",
+        batch_size: int = 256,
+        buffer_size: int = 1_000_000,
+        warmup: int = 1_000,
+        target_smoothing: float = 5e-3,
+        target_entropy: float | None = None,
+        scale_observations: bool = True,
+        num_envs: int = 1,
+        device: Literal["auto", "cpu", "gpu"] = "auto",
+    ) -> None:
+        self.seed, self.learning_rate, self.discount = seed, learning_rate, discount
+        self.hidden, self.activation = tuple(hidden), activation
+        self.batch_size, self.buffer_size, self.warmup = batch_size, buffer_size, warmup
+        self.target_smoothing, self.target_entropy = target_smoothing, target_entropy
+        self.scale_observations, self.num_envs, self.device = scale_observations, num_envs, device
+        self._check()
+        self._device = chosen_device(device)
+        self._env: Opened = open_environment(env, num_envs, seed)
+        self._player: AbstractPlayer | None = None
+        self._pending: Any = None  # a loaded state, until the player is there
+        self._draws = 0
+        self._history: list[Progress] = []
+
+    def _check(self) -> None:
+        positive = ("learning_rate", "target_smoothing", "num_envs")
+        for name in positive:
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be > 0")
+        if not 0 <= self.discount < 1:
+            raise ValueError(f"discount is {self.discount}; it must be >= 0 and < 1")
+        if self.target_smoothing > 1:
+            raise ValueError(f"target_smoothing is {self.target_smoothing}; it must be at most 1 (targets are critics)")
+        if not self.hidden or min(self.hidden) < 1:
+            raise ValueError(f"hidden is {self.hidden}; give the width of one layer or more, each >= 1")
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(f"activation is {self.activation!r}; accepted are {', '.join(ACTIVATIONS)}")
+        if not (isinstance(self.seed, int | np.integer) and 0 <= self.seed < 2**32):
+            raise ValueError(f"seed is {self.seed!r}; accepted is a whole number from 0 to 2^32 - 1")
+
+    # -- what differs from agent to agent ------------------------------------------------------------------------------
+
+    def _pure(self) -> AbstractAgent:
+        raise NotImplementedError
+
+    def _shared(self) -> dict[str, Any]:
+        return {
+            "hidden": self.hidden,
+            "activation": ACTIVATIONS[self.activation],
+            "learning_rate": self.learning_rate,
+            "discount": self.discount,
+            "target_smoothing": self.target_smoothing,
+            "target_entropy": self.target_entropy,
+            "scale_observations": self.scale_observations,
+        }
+
+    # -- verbs ---------------------------------------------------------------------------------------------------------
+
+    def learn(
+        self: Door, total_timesteps: int, *, progress_bar: bool = False, callback: Callback | None = None
+    ) -> Door:
+        """Take that many more steps, learning from each after the warm-up.
+
+        A piece of at most 1,000 steps at a time, after each of which the callback is called.
+        """
+        if total_timesteps < 1:
+            raise ValueError(f"total_timesteps is {total_timesteps}; it must be >= 1")
+        with jax.default_device(self._device):
+            player = self.player
+            first = player.steps
+            with progress(type(self).__name__, total_timesteps, "steps", None if progress_bar else _SILENT) as report:
+                while player.steps - first < total_timesteps:
+                    told = self._piece(player, total_timesteps - (player.steps - first))
+                    report(min(told.steps - first, total_timesteps), _words(told))
+                    if callback is not None and callback(self, told) is False:
+                        break
+        return self
+
+    def _piece(self, player: AbstractPlayer, most: int) -> Progress:
+        sound = jax.tree.map(jnp.copy, player.agent_state)
+        before = player.steps
+        chunk: Chunk = player.advance(most)
+        metrics = dict(chunk.metrics)
+        if metrics:
+            metrics["disagreement"] = player.disagreement()
+        bad = [name for name, value in metrics.items() if not np.isfinite(value)]
+        if bad:
+            player.agent_state = sound
+            raise Diverged(
+                f"{', '.join(bad)} became infinite or nan between steps {before:,} and {player.steps:,};"
+                f" the agent is as it was at step {before:,}. A smaller learning_rate or prior_scale may help"
+            )
+        told = Progress(player.steps, chunk.returns, metrics)
+        self._history.append(told)
+        return told
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+    ) -> tuple[np.ndarray, Any]:
+        """The learnt policy's action, in the environment's units, and ``state`` as it came (nothing is recurrent).
+
+        ``deterministic``: its mean action, as evaluations use; otherwise one drawn from it.
+        """
+        flat, several = self._flat(observation)
+        with jax.default_device(self._device):
+            pure, agent_state = self._pure(), self._agent_state()
+            policy, scaled = pure.behaviour(agent_state), pure.scaling(agent_state)(flat)
+            if deterministic:
+                action = policy.mean_action(scaled)
+            else:
+                self._draws += 1
+                key = jax.random.fold_in(jax.random.key(self.seed), 2**31 + self._draws)
+                action = policy.sample(key, scaled).action
+        action = np.asarray(self._env.to_env_units(np.asarray(action)))
+        return (action if several else action[0]), state
+
+    def uncertainty(self, observation: Any, action: Any = None, *, members: bool = False) -> Uncertainty:
+        """Value of ``observation`` with ``action`` (default: the policy's mean action): over the ensemble's members.
+
+        The deviation is between members: what they disagree on, not the noise of returns.
+        """
+        flat, several = self._flat(observation)
+        with jax.default_device(self._device):
+            pure, agent_state = self._pure(), self._agent_state()
+            if action is None:
+                unit = pure.act_best(agent_state, flat)
+            else:
+                unit = jnp.asarray(self._env.to_unit(np.asarray(action), len(flat)))
+            values = np.asarray(pure.values(agent_state, flat, unit))
+        values = values if several else values[:, 0]
+        return Uncertainty(values.mean(axis=0), values.std(axis=0), values if members else None)
+
+    def evaluate(self, episodes: int = 10, *, seed: int | None = None) -> Float[np.ndarray, " episodes"]:
+        """Returns of whole episodes with the mean action, in a fresh environment."""
+        if episodes < 1:
+            raise ValueError(f"episodes is {episodes}; it must be >= 1")
+        with jax.default_device(self._device):
+            return self.player.evaluate(episodes, self.seed + 10_000 if seed is None else seed)
+
+    def save(self, path: str | Path) -> Path:
+        """One file with networks, optimisers and settings, hashed; replay is not in it. Returns the path."""
+        place = Path(path)
+        place = place if place.suffix else place.with_suffix(".bbo")
+        spaces = self.spaces
+        about = {
+            "format": FORMAT,
+            "version": __version__,
+            "agent": type(self).__name__,
+            "settings": self.settings(),
+            "env": self._env.name,
+            "steps": self.num_timesteps,
+            "observation_size": spaces.observation.size,
+            "action_size": spaces.action.size if isinstance(spaces.action, Box) else None,
+        }
+        text = np.frombuffer(json.dumps(about).encode(), np.uint8)
+        write_arrays(place, {"about": text, **named_arrays(self._agent_state())})
+        return place
+
+    @classmethod
+    def load(cls: type[Door], path: str | Path, env: Any = None, **changes: Any) -> Door:
+        """What `save` wrote, ready to predict or to learn on. ``env``: if it has no name, or another is wanted.
+
+        Nothing in the file is executed. `learn` begins with an empty replay, and so with a warm-up.
+        """
+        place = Path(path)
+        arrays = read_arrays(place)
+        try:
+            about = json.loads(arrays.pop("about").tobytes())
+            name, settings = about["agent"], about["settings"]
+        except (KeyError, ValueError) as error:
+            raise ValueError(f"{place} was not written by an agent's save ({error!r})") from error
+        if about.get("format") != FORMAT:
+            raise ValueError(f"{place} has format {about.get('format')}, this version reads {FORMAT}")
+        kind = AGENTS.get(name)
+        if kind is None or not issubclass(kind, cls):
+            raise ValueError(f"{place} holds a {name}, not a {cls.__name__}; load it with bb.{name}.load")
+        if env is None and about["env"] is None:
+            raise ValueError(f"{place} does not name its environment; pass it as env")
+        agent = kind(about["env"] if env is None else env, **{**settings, **changes})
+        start = agent._pure().init(jax.random.key(0), agent.spaces)
+        try:
+            agent._pending = tree_like(start, arrays)
+        except Mismatch as error:
+            where = agent._env.name or "this environment"
+            raise ValueError(f"{place} does not fit {where} and its settings: {error}") from error
+        return agent
+
+    # -- what can be asked ---------------------------------------------------------------------------------------------
+
+    @property
+    def spaces(self) -> Spaces:
+        return self._env.spaces
+
+    @property
+    def env_name(self) -> str | None:
+        """Of the environment, if it has one under which it can be made again"""
+        return self._env.name
+
+    @property
+    def num_timesteps(self) -> int:
+        """Steps taken so far, the warm-up included"""
+        return 0 if self._player is None else self._player.steps
+
+    @property
+    def history(self) -> tuple[Progress, ...]:
+        """What `learn` saw, piece by piece"""
+        return tuple(self._history)
+
+    @property
+    def player(self) -> AbstractPlayer:
+        """Agent and environment at play; made when first needed."""
+        if self._player is None:
+            self._player = self._make_player()
+            if self._pending is not None:
+                self._player.agent_state, self._pending = self._pending, None
+        return self._player
+
+    def settings(self) -> dict[str, Any]:
+        """The constructor's arguments by name, as they were given; JSON can hold them."""
+        names = [name for kind in type(self).__mro__ if issubclass(kind, Agent) for name in _arguments(kind)]
+        values = {name: getattr(self, name) for name in dict.fromkeys(names)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._env.name or 'environment'!r}, {self.num_timesteps:,} steps)"
+
+    def _agent_state(self) -> Any:
+        if self._player is None and self._pending is not None:
+            return self._pending
+        return self.player.agent_state
+
+    def _make_player(self) -> AbstractPlayer:
+        sizes = {"batch_size": self.batch_size, "buffer_size": self.buffer_size, "warmup": self.warmup}
+        if self._env.compiled is not None:
+            return CompiledPlayer(Training(self._pure(), self._env.compiled, **sizes), int(self.seed))
+        return HostPlayer(self._pure(), self._env.host, int(self.seed), **sizes, evaluation=self._env.again)
+
+    def _flat(self, observation: Any) -> tuple[jax.Array, bool]:
+        """Observations as rows, and whether there were several."""
+        array = np.asarray(observation, dtype=np.float32)
+        size = self.spaces.observation.size
+        if not np.isfinite(array).all():
+            raise ValueError("observation holds nan or infinity")
+        if array.size == size and array.ndim <= max(1, len(self._env.observation_shape)):
+            return jnp.asarray(array.reshape(1, size)), False
+        if array.ndim > 1 and array.size == len(array) * size:
+            return jnp.asarray(array.reshape(len(array), size)), True
+        raise ValueError(f"observation has shape {array.shape}; expected {self._env.observation_shape} or rows of it")
+
+
+def _arguments(kind: type) -> list[str]:
+    parameters = inspect.signature(kind.__init__).parameters.values()
+    return [p.name for p in parameters if p.kind == p.KEYWORD_ONLY]
+
+
+class BBAC(Agent):
+    """The Bayesian Bellman actor-critic with randomised priors (RP-BBAC): deep exploration for continuous actions.
+
+    ``prior_scale=None`` takes the paper's for its environments (MountainCar 100, sparse cart-pole 32) and 30 for
+    others; the prior functions' values should be of the size of returns that seem possible.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        *,
+        ensemble_size: int = 8,
+        prior_scale: float | None = None,
+        prior_weight: float = 3e-5,
+        exploration_entropy: float = 1.0,
+        target_noise: float = 0.0,
+        bootstrap: float = 1.0,
+        **shared: Any,
+    ) -> None:
+        self.ensemble_size, self.prior_weight, self.prior_scale = ensemble_size, prior_weight, prior_scale
+        self.exploration_entropy, self.target_noise, self.bootstrap = exploration_entropy, target_noise, bootstrap
+        _check_shared(type(self), shared)
+        super().__init__(env, **shared)
+        if prior_scale is None:
+            self.prior_scale = PRIOR_SCALES.get(self._env.name or "", OTHER_PRIOR_SCALE)
+
+    def _check(self) -> None:
+        super()._check()
+        if self.ensemble_size < 1:
+            raise ValueError(f"ensemble_size is {self.ensemble_size}; it must be >= 1")
+        for name in ("prior_weight", "exploration_entropy", "target_noise"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be >= 0")
+        if self.prior_scale is not None and not self.prior_scale >= 0:
+            raise ValueError(f"prior_scale is {self.prior_scale}; it must be >= 0, or None for the default")
+        if not 0 < self.bootstrap <= 1:
+            raise ValueError(f"bootstrap is {self.bootstrap}; it must be a probability > 0")
+
+    def _pure(self) -> AbstractAgent:
+        return PureBBAC(
+            ensemble_size=self.ensemble_size,
+            prior_scale=float(self.prior_scale or 0.0),
+            prior_weight=self.prior_weight,
+            exploration_entropy=self.exploration_entropy,
+            target_noise=float(self.target_noise),
+            bootstrap=self.bootstrap,
+            **self._shared(),
+        )
+
+
+class BAC(BBAC):
+    """`BBAC` without target critics (omega := psi): what the paper shows to be unstable."""
+
+    def __init__(self, env: Any, **settings: Any) -> None:
+        if settings.get("target_smoothing", 1.0) != 1.0:
+            raise ValueError("target_smoothing: BAC has no target critics to smooth; leave it out, or use BBAC")
+        super().__init__(env, **{**settings, "target_smoothing": 1.0})
+
+
+class SAC(Agent):
+    """Soft actor-critic, the baseline."""
+
+    def __init__(self, env: Any, *, num_critics: int = 2, **shared: Any) -> None:
+        self.num_critics = num_critics
+        _check_shared(type(self), shared)
+        super().__init__(env, **shared)
+
+    def _check(self) -> None:
+        super()._check()
+        if self.num_critics < 1:
+            raise ValueError(f"num_critics is {self.num_critics}; it must be >= 1")
+
+    def _pure(self) -> AbstractAgent:
+        return PureSAC(num_critics=self.num_critics, **self._shared())
+
+
+class SACStar(SAC):
+    """SAC with one critic and no minimum, the paper's SAC*."""
+
+    def __init__(self, env: Any, **settings: Any) -> None:
+        if settings.get("num_critics", 1) != 1:
+            raise ValueError("num_critics: SAC* has one critic; leave it out, or use SAC")
+        super().__init__(env, **{**settings, "num_critics": 1})
+
+
+AGENTS: dict[str, type[Agent]] = {kind.__name__: kind for kind in (BBAC, BAC, SAC, SACStar)}
+
+
+def chosen_device(device: str) -> Any:
+    """The device asked for; never another one in its place."""
+    if device not in ("auto", "cpu", "gpu"):
+        raise ValueError(f"device is {device!r}; accepted are 'auto', 'cpu' and 'gpu'")
+    if device == "auto":
+        return jax.devices()[0]
+    try:
+        return jax.devices(device)[0]
+    except RuntimeError as error:
+        there = ", ".join(sorted({d.platform for d in jax.devices()}))
+        raise RuntimeError(f"device is 'gpu', but JAX finds none (it finds: {there}); install jax[cuda]") from error
+
+
+def _check_shared(kind: type, given: dict[str, Any]) -> None:
+    known = [*_arguments(Agent), *(name for k in kind.__mro__ if issubclass(k, Agent) for name in _arguments(k))]
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{kind.__name__} has no setting {name!r}; it has {', '.join(sorted(set(known)))}")
+
+
+def _words(told: Progress) -> str:
+    parts = [f"return {np.mean(told.returns):.1f}"] if len(told.returns) else []
+    if "disagreement" in told.metrics:
+        parts.append(f"disagreement {told.metrics['disagreement']:.2f}")
+    return ", ".join(parts)
+
+
+class _Closed:
+    """A stream on which nothing is shown."""
+
+    closed = True
+
+
+_SILENT: Any = _Closed()

@@ -1,0 +1,91 @@
+"""Whatever a user calls an environment, opened: one of ours, or Gymnasium's through the host loop."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bayesbellman.envs.base import AbstractControlEnv, AbstractEnv
+from bayesbellman.envs.registry import ENVIRONMENTS, make_env
+from bayesbellman.envs.spaces import Box, Spaces
+
+
+class Opened:
+    """An environment to train in: ``compiled``, or else ``host``."""
+
+    def __init__(
+        self,
+        name: str | None,
+        spaces: Spaces,
+        compiled: AbstractControlEnv | None = None,
+        host: Any = None,
+        again: Callable[[], Any] | None = None,
+        observation_shape: tuple[int, ...] | None = None,
+        action_shape: tuple[int, ...] | None = None,
+    ) -> None:
+        if not isinstance(spaces.action, Box):
+            raise TypeError(
+                f"actions are {spaces.action}; these agents are for continuous ones (a Box), BootDQN for discrete ones"
+            )
+        self.name, self.spaces, self.compiled, self.host, self.again = name, spaces, compiled, host, again
+        self.observation_shape = observation_shape or (spaces.observation.size,)
+        self.action_shape = action_shape or (spaces.action.size,)
+        self._low, self._high = np.asarray(spaces.action.low), np.asarray(spaces.action.high)
+
+    def to_env_units(self, unit: np.ndarray) -> np.ndarray:
+        """Rows of actions within [-1, 1], as the environment takes them."""
+        scaled = self._low + (unit + 1) / 2 * (self._high - self._low)
+        return np.clip(scaled, self._low, self._high).astype(np.float32).reshape(len(unit), *self.action_shape)
+
+    def to_unit(self, action: np.ndarray, rows: int) -> np.ndarray:
+        """Actions in the environment's units as rows within [-1, 1]."""
+        if action.size != rows * self._low.size:
+            raise ValueError(f"action has shape {action.shape}; expected {rows} of shape {self.action_shape}")
+        flat = action.reshape(rows, -1).astype(np.float32)
+        return 2 * (flat - self._low) / (self._high - self._low) - 1
+
+
+def open_environment(env: Any, num_envs: int, seed: int) -> Opened:
+    """From a name, an environment of ours, a Gymnasium environment or a function that makes one."""
+    if isinstance(env, str) and env in ENVIRONMENTS and num_envs == 1:
+        return _ours(make_env(env), env)
+    if isinstance(env, AbstractControlEnv):
+        if num_envs != 1:
+            raise ValueError(f"num_envs is {num_envs}; environments of ours are trained one at a time, leave it out")
+        known = next((name for name, make in ENVIRONMENTS.items() if _same(make(), env)), None)
+        return _ours(env, known)
+    if isinstance(env, AbstractEnv):
+        raise TypeError(f"{type(env).__name__} says nothing of its spaces; agents need an AbstractControlEnv")
+    return _gymnasium(env, num_envs, seed)
+
+
+def _same(a: AbstractControlEnv, b: AbstractControlEnv) -> bool:
+    return type(a) is type(b) and repr(a) == repr(b)
+
+
+def _ours(env: AbstractControlEnv, name: str | None) -> Opened:
+    return Opened(name, env.spaces, compiled=env)
+
+
+def _gymnasium(env: Any, num_envs: int, seed: int) -> Opened:
+    from bayesbellman.compat.gymnasium import make_host_env
+    from bayesbellman.compat.gymnasium.spaces import raw_spaces
+
+    host = make_host_env(env, num_envs=num_envs, seed=seed)
+    raw = raw_spaces(host.first)
+    again = (
+        partial(make_host_env, env, num_envs=1, seed=seed, check=False) if isinstance(env, str) or _makes(env) else None
+    )
+    return Opened(
+        env if isinstance(env, str) else None,
+        host.spaces,
+        host=host,
+        again=again,
+        observation_shape=raw.observation.shape,
+        action_shape=raw.action.shape,
+    )
+
+
+def _makes(env: Any) -> bool:
+    return callable(env) and not hasattr(env, "step")

@@ -1,0 +1,262 @@
+"""An agent at play, piece by piece: in a compiled loop, or through the host loop in a Gymnasium environment."""
+
+import abc
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
+
+from bayesbellman.control.base import AbstractAgent
+from bayesbellman.control.train import CHUNK, Training, check_sizes
+from bayesbellman.core.types import Transition, effective_discount
+from bayesbellman.data.replay import Replay
+from bayesbellman.envs.spaces import Box, Spaces
+
+NO_STEP = 2**32 - 1
+"""A number that no step has, for what is drawn beside a run"""
+LONGEST = 100_000
+"""Steps after which an episode of an evaluation is cut, where the environment has no time limit"""
+
+
+class Chunk(NamedTuple):
+    """What some steps brought: returns of the episodes that ended, means of the updates' metrics."""
+
+    steps: int
+    returns: Float[np.ndarray, " episodes"]
+    metrics: dict[str, float]
+
+
+class AbstractPlayer(abc.ABC):
+    """An agent in an environment, with all that a run carries."""
+
+    spaces: Spaces
+
+    @property
+    @abc.abstractmethod
+    def steps(self) -> int:
+        """Taken so far"""
+
+    @property
+    @abc.abstractmethod
+    def agent_state(self) -> Any: ...
+
+    @agent_state.setter
+    @abc.abstractmethod
+    def agent_state(self, state: Any) -> None: ...
+
+    @abc.abstractmethod
+    def advance(self, most: int) -> Chunk:
+        """At most so many steps more; fewer where a piece ends (the warm-up, a vector of environments)."""
+
+    @abc.abstractmethod
+    def evaluate(self, episodes: int, seed: int) -> Float[np.ndarray, " episodes"]:
+        """Returns with the action believed best."""
+
+    @abc.abstractmethod
+    def disagreement(self) -> float:
+        """Standard deviation of the ensemble's values over replay"""
+
+
+class CompiledPlayer(AbstractPlayer):
+    """In one of our environments: environment, replay and update in one compiled loop."""
+
+    def __init__(self, training: Training, seed: int) -> None:
+        self.training = training
+        self.spaces = training.env.spaces
+        self.state = jax.jit(training.init)(jax.random.key(seed))
+        self._advance = {
+            learn: jax.jit(lambda state, n, learn=learn: training.advance(state, n, learn), donate_argnums=0)
+            for learn in (False, True)
+        }
+        self._evaluate = jax.jit(
+            lambda key, state, episodes: training.evaluate(key, state, episodes, LONGEST), static_argnums=2
+        )
+        self._disagreement = jax.jit(training.disagreement)
+        self._steps = 0
+
+    @property
+    def steps(self) -> int:
+        return self._steps
+
+    @property
+    def agent_state(self) -> Any:
+        return self.state.agent
+
+    @agent_state.setter
+    def agent_state(self, state: Any) -> None:
+        self.state = eqx.tree_at(lambda s: s.agent, self.state, state)
+
+    def restore(self, state: Any) -> None:
+        """Go on from a whole state of a run."""
+        self.state, self._steps = state, int(state.step)
+
+    def advance(self, most: int) -> Chunk:
+        learn = self._steps >= self.training.warmup
+        number = min(most, CHUNK, most if learn else self.training.warmup - self._steps)
+        self.state, trace = self._advance[learn](self.state, jnp.asarray(number, jnp.int32))
+        self._steps += number
+        returns = np.asarray(trace.returns)[: int(trace.episodes)]
+        return Chunk(number, returns, {name: float(value) for name, value in trace.metrics.items()})
+
+    def evaluate(self, episodes: int, seed: int) -> Float[np.ndarray, " episodes"]:
+        return np.asarray(self._evaluate(jax.random.key(seed), self.state, episodes))
+
+    def disagreement(self) -> float:
+        return float(self._disagreement(jax.random.fold_in(self.state.key, NO_STEP), self.state))
+
+
+class HostPlayer(AbstractPlayer):
+    """In Gymnasium environments: they step in Python, acting and learning are compiled.
+
+    One update for each step of each environment, as in the compiled loop.
+    """
+
+    def __init__(
+        self,
+        agent: AbstractAgent,
+        host: Any,
+        seed: int,
+        batch_size: int = 256,
+        buffer_size: int = 1_000_000,
+        warmup: int = 1_000,
+        evaluation: Any = None,
+    ) -> None:
+        check_sizes(batch_size, buffer_size, warmup)
+        self.agent, self.host, self.spaces = agent, host, host.spaces
+        self.batch_size, self.warmup = batch_size, warmup
+        self._evaluation = evaluation
+        agent_key, begin_key, self.key = jax.random.split(jax.random.key(seed), 3)
+        self._agent_state = jax.jit(lambda key: agent.init(key, host.spaces))(agent_key)  # arrays that share no memory
+        assert isinstance(host.spaces.action, Box)
+        observed, acted = jnp.zeros(host.spaces.observation.size), jnp.zeros(host.spaces.action.size)
+        example = Transition(observed, acted, jnp.zeros(()), jnp.zeros(()), observed, jnp.ones(()))
+        self.replay = Replay.empty(buffer_size, example)
+        self.num_envs = host.num_envs
+        self._steps = 0
+        self._act, self._learn = jax.jit(self._acting), jax.jit(self._learning, donate_argnums=(1, 2))
+        self._best = jax.jit(lambda state, observation: agent.act_best(state, observation))
+        self.contexts = self._begin_all(begin_key, self._agent_state)
+        self.observation = host.reset(seed)
+        self.gathered = np.zeros(self.num_envs)
+
+    @property
+    def steps(self) -> int:
+        return self._steps
+
+    @property
+    def agent_state(self) -> Any:
+        return self._agent_state
+
+    @agent_state.setter
+    def agent_state(self, state: Any) -> None:
+        self._agent_state = state
+
+    def _acting(
+        self, key: Key[Array, ""], state: PyTree, contexts: PyTree, observation: Float[Array, "n d"]
+    ) -> Float[Array, "n A"]:
+        keys = jax.random.split(key, self.num_envs)
+        return jax.vmap(lambda k, c, o: self.agent.act(k, state, c, o))(keys, contexts, observation)
+
+    def _learning(
+        self,
+        key: Key[Array, ""],
+        state: PyTree,
+        replay: Replay,
+        transitions: Transition,
+        valid: Bool[Array, " n"],
+        contexts: PyTree,
+        ended: Bool[Array, " n"],
+        learn: Bool[Array, ""],
+    ) -> tuple[PyTree, Replay, PyTree, dict[str, Array]]:
+        begin_key, key = jax.random.split(key)
+
+        def store(replay: Replay, one: tuple) -> tuple[Replay, None]:
+            return replay.add(*one), None
+
+        replay, _ = jax.lax.scan(store, replay, (transitions, valid))
+
+        def update(state: PyTree, key: Key[Array, ""]) -> tuple[PyTree, dict[str, Array]]:
+            draw_key, update_key = jax.random.split(key)
+            drawn = replay.sample(draw_key, self.batch_size)
+            return self.agent.update(update_key, state, drawn.transitions, drawn.index)
+
+        def updates(state: PyTree) -> tuple[PyTree, dict[str, Array]]:
+            state, metrics = jax.lax.scan(update, state, jax.random.split(key, self.num_envs))
+            return state, jax.tree.map(jnp.mean, metrics)
+
+        def none(state: PyTree) -> tuple[PyTree, dict[str, Array]]:
+            shapes = jax.eval_shape(updates, state)[1]
+            return state, jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+
+        state, metrics = jax.lax.cond(learn, updates, none, state)
+        fresh = self._begin_all(begin_key, state)
+        contexts = jax.tree.map(lambda a, b: jnp.where(ended, a, b), fresh, contexts)
+        return state, replay, contexts, metrics
+
+    def _begin_all(self, key: Key[Array, ""], state: PyTree) -> Int[Array, " n"]:
+        keys = jax.random.split(key, self.num_envs)
+        return jax.vmap(lambda k: self.agent.begin_episode(k, state))(keys)
+
+    def advance(self, most: int) -> Chunk:
+        returns, totals, updates, taken = [], {}, 0, 0
+        stop = min(most, CHUNK)
+        while taken < stop:
+            learn = self._steps >= self.warmup
+            act_key, learn_key = jax.random.split(jax.random.fold_in(self.key, self._steps))
+            if learn:
+                actions = np.asarray(self._act(act_key, self._agent_state, self.contexts, self.observation))
+            else:
+                size = self.spaces.action.size  # pyright: ignore[reportAttributeAccessIssue] (a Box, checked)
+                actions = np.asarray(jax.random.uniform(act_key, (self.num_envs, size), minval=-1.0))
+            step = self.host.step(actions)
+            gamma = np.float32(self.agent.discount)
+            transitions = Transition(
+                self.observation,
+                actions,
+                step.reward,
+                np.asarray(effective_discount(gamma, step.terminated), np.float32),
+                step.next_observation,
+                np.ones_like(step.reward),
+            )
+            ended = step.terminated | step.truncated
+            self._agent_state, self.replay, self.contexts, metrics = self._learn(
+                learn_key, self._agent_state, self.replay, transitions, step.valid, self.contexts, ended, learn
+            )
+            self.gathered += np.where(step.valid, step.reward, 0.0)
+            returns += self.gathered[ended].tolist()
+            self.gathered[ended] = 0.0
+            self.observation = step.observation
+            taken += self.num_envs
+            self._steps += self.num_envs
+            if learn:
+                updates += 1
+                for name, value in metrics.items():
+                    totals[name] = totals.get(name, 0.0) + value
+        return Chunk(taken, np.asarray(returns), {name: float(total) / updates for name, total in totals.items()})
+
+    def evaluate(self, episodes: int, seed: int) -> Float[np.ndarray, " episodes"]:
+        """In environments of their own, so that training is not disturbed."""
+        if self._evaluation is None:
+            raise RuntimeError(
+                "the environment cannot be made again for evaluation; pass its name or a function that makes it"
+            )
+        host = self._evaluation()
+        observation, done = host.reset(seed), []
+        gathered = np.zeros(host.num_envs)
+        while len(done) < episodes:
+            step = host.step(np.asarray(self._best(self._agent_state, observation)))
+            gathered += np.where(step.valid, step.reward, 0.0)
+            ended = step.terminated | step.truncated
+            done += gathered[ended].tolist()
+            gathered[ended] = 0.0
+            observation = step.observation
+        host.close()
+        return np.asarray(done[:episodes])
+
+    def disagreement(self) -> float:
+        batch = self.replay.sample(jax.random.fold_in(self.key, NO_STEP), self.batch_size).transitions
+        values = self.agent.values(self._agent_state, batch.observation, batch.action)
+        return float(jnp.mean(jnp.std(values, axis=0)))
