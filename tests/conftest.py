@@ -9,7 +9,7 @@ import pytest
 from jaxtyping import install_import_hook
 
 # Before any test imports the package. `doors.linear` is left out: it takes what users pass and checks it itself.
-ROOMS = ("core", "nn", "posterior", "envs", "data", "evaluation", "doors.linear_fit", "doors.transitions")
+ROOMS = ("core", "nn", "posterior", "envs", "data", "evaluation", "control", "doors.linear_fit", "doors.transitions")
 install_import_hook([f"bayesbellman.{room}" for room in (*ROOMS, "compat", "experiments")], "beartype.beartype")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 # Compiling is most of a test's time; programs compiled by one worker, or by the last run, need not be compiled again.

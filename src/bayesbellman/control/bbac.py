@@ -146,7 +146,7 @@ class BBAC(AbstractAgent[BBACState]):
             return loss, drawn.log_prob
 
         gradient, log_prob = jax.grad(behaviour_loss, has_aux=True)(state.behaviour.parameters)
-        target = -batch.action.shape[-1] if self.target_entropy is None else self.target_entropy
+        target = -float(batch.action.shape[-1]) if self.target_entropy is None else self.target_entropy
         updated = BBACState(
             scaling=state.scaling,
             posterior=posterior,

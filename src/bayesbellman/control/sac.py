@@ -105,7 +105,7 @@ class SAC(AbstractAgent[SACState]):
             return value, drawn.log_prob
 
         gradient, log_prob = jax.grad(loss, has_aux=True)(state.actor.parameters)
-        target = -batch.action.shape[-1] if self.target_entropy is None else self.target_entropy
+        target = -float(batch.action.shape[-1]) if self.target_entropy is None else self.target_entropy
         updated = SACState(
             scaling=state.scaling,
             critics=critics,

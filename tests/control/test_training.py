@@ -1,0 +1,239 @@
+"""The loop and the agents' updates: formulas by hand, and that pieces and copies of a run change nothing."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tests.contracts.promises import assert_close, assert_same_bits, differs
+
+from bayesbellman.control.bbac import BBAC
+from bayesbellman.control.sac import SAC
+from bayesbellman.control.train import Training, to_bounds
+from bayesbellman.core.types import Transition
+from bayesbellman.data.replay import Replay
+from bayesbellman.envs.mountain_car import MountainCar
+from bayesbellman.envs.spaces import Discrete, Spaces, box
+from bayesbellman.nn.actors import TanhGaussian
+
+KEY = jax.random.key(0)
+SPACES = Spaces(box([-2.0, -1.0], [2.0, 1.0]), box([-3.0], [3.0]))
+SMALL = {"hidden": (8,)}
+AGENTS = {
+    "BBAC": BBAC(ensemble_size=3, prior_scale=10.0, **SMALL),
+    "BAC": BBAC(ensemble_size=2, target_smoothing=1.0, **SMALL),
+    "masked": BBAC(ensemble_size=2, bootstrap=0.5, target_noise=0.3, **SMALL),
+    "SAC": SAC(**SMALL),
+    "SAC*": SAC(num_critics=1, **SMALL),
+}
+agents = pytest.mark.parametrize("name", AGENTS)
+
+
+@pytest.fixture(autouse=True)
+def _as_users_have_it():
+    with jax.numpy_dtype_promotion("standard"):  # inside optax's Adam
+        yield
+
+
+def batch(rows: int = 6) -> Transition:
+    k1, k2, k3 = jax.random.split(jax.random.key(7), 3)
+    return Transition(
+        jax.random.normal(k1, (rows, 2)),
+        jax.random.uniform(k2, (rows, 1), minval=-1.0),
+        jnp.arange(rows, dtype=float),
+        jnp.where(jnp.arange(rows) == 2, 0.0, 0.9),
+        jax.random.normal(k3, (rows, 2)),
+        jnp.ones(rows),
+    )
+
+
+def run(name: str, pieces: list[int], seed: int = 0):
+    training = Training(AGENTS[name], MountainCar(), batch_size=8, buffer_size=64, warmup=20)
+    advance = jax.jit(training.advance, static_argnums=2)
+    state, _ = advance(jax.jit(training.init)(jax.random.key(seed)), jnp.asarray(20), False)
+    for piece in pieces:
+        state, trace = advance(state, jnp.asarray(piece), True)
+    return state, trace
+
+
+@agents
+def test_pieces_do_not_change_a_bit(name: str) -> None:
+    whole, _ = run(name, [30])
+    assert_same_bits(whole, run(name, [7, 1, 22])[0])
+    assert int(whole.step) == 50
+    assert differs(whole.agent, run(name, [30], seed=1)[0].agent)
+
+
+def test_seeds_side_by_side_are_what_they_are_alone() -> None:
+    training = Training(AGENTS["BBAC"], MountainCar(), batch_size=8, buffer_size=64, warmup=20)
+
+    def both(key: jax.Array):
+        state, _ = training.advance(training.init(key), jnp.asarray(20), False)
+        return training.advance(state, jnp.asarray(5), True)[0].agent
+
+    keys = jax.vmap(jax.random.key)(jnp.arange(3))
+    together = jax.jit(jax.vmap(both))(keys)
+    assert_close(jax.tree.map(lambda x: x[1], together), jax.jit(both)(keys[1]))
+
+
+def test_float_settings_can_be_swept_in_one_program() -> None:
+    def learnt(scale: jax.Array):
+        agent = BBAC(ensemble_size=2, prior_scale=scale, **SMALL)
+        state = agent.init(KEY, SPACES)
+        return agent.update(KEY, state, batch(), jnp.arange(6))[0].posterior.members.phi
+
+    together = jax.jit(jax.vmap(learnt))(jnp.array([1.0, 30.0]))
+    assert_close(jax.tree.map(lambda x: x[1], together), jax.jit(learnt)(jnp.asarray(30.0)))
+
+
+def test_targets_of_a_member_by_hand() -> None:
+    """r + gamma (f_omega(s', a') + scale p(s', a')), a' of its own actor; nothing beyond a terminal transition."""
+    agent = AGENTS["BBAC"]
+    state = agent.init(KEY, SPACES)
+    moved = jax.tree.map(lambda x: x + 0.1, state.omega)  # so that omega is not psi
+    state = eqx.tree_at(lambda s: s.omega, state, moved)
+    data = batch()
+    targets = agent._targets(jax.random.key(5), state, data)
+    for member in range(3):
+        pick = lambda tree, m=member: jax.tree.map(lambda x: x[m], tree)  # noqa: E731
+        key = jax.random.split(jax.random.key(5), 3)[member]
+        action = pick(state.actors.parameters).sample(key, data.next_observation).action
+        inputs = (data.next_observation, action)
+        value = pick(state.omega)(inputs) + 10.0 * pick(state.posterior.priors)(inputs)
+        np.testing.assert_allclose(targets[member], data.reward + data.discount * value, rtol=1e-5)
+    np.testing.assert_allclose(targets[:, 2], 2.0)  # its discount is 0
+
+
+def test_an_update_moves_what_it_should() -> None:
+    agent = AGENTS["BBAC"]
+    before = agent.init(KEY, SPACES)
+    after, metrics = agent.update(KEY, before, batch(), jnp.arange(6))
+    assert_same_bits(before.posterior.priors, after.posterior.priors)
+    expected = jax.tree.map(lambda o, p: o + 5e-3 * (p - o), before.omega, after.posterior.members.phi)
+    assert_close(after.omega, expected)
+    for part in ("actors", "behaviour", "log_temperature"):
+        assert differs(getattr(before, part).parameters, getattr(after, part).parameters)
+    assert set(metrics) == {"critic_loss", "temperature", "entropy"}
+    bac = AGENTS["BAC"]
+    after, _ = bac.update(KEY, bac.init(KEY, SPACES), batch(), jnp.arange(6))
+    assert_close(after.omega, after.posterior.members.phi)
+
+
+def test_the_prior_function_steers_the_exploration_actors() -> None:
+    """With critics that are zero everywhere an actor still climbs its prior function, which is how it explores."""
+    agent = BBAC(ensemble_size=2, exploration_entropy=0.0, **SMALL)
+    state = agent.init(KEY, SPACES)
+    zero = eqx.tree_at(lambda s: s.posterior.members.phi, state, jax.tree.map(jnp.zeros_like, state.omega))
+    critics = agent._with_priors(zero, zero.posterior.members.phi)
+    moved = agent._improved_actors(KEY, zero, critics, batch().observation, jnp.asarray(1.0))
+    assert differs(moved.parameters, zero.actors.parameters)
+    silent = BBAC(ensemble_size=2, exploration_entropy=0.0, prior_scale=0.0, **SMALL)
+    flat = silent._with_priors(zero, zero.posterior.members.phi)
+    still = silent._improved_actors(KEY, zero, flat, batch().observation, jnp.asarray(1.0))
+    assert_same_bits(still.parameters, zero.actors.parameters)
+
+
+def test_members_are_shown_what_their_mask_says() -> None:
+    agent = AGENTS["masked"]
+    state = agent.init(KEY, SPACES)
+    shown = np.asarray(agent._shown(state, jnp.arange(4_000)))
+    np.testing.assert_array_equal(shown, agent._shown(state, jnp.arange(4_000)))  # once and for all
+    assert abs(shown.mean() - 0.5) < 5 * np.sqrt(0.25 / 8_000)
+    assert abs(np.corrcoef(shown)[0, 1]) < 5 / np.sqrt(4_000)
+
+
+def test_sac_targets_by_hand() -> None:
+    """Through one update with a huge rate the critics' gradient shows; the target itself is tested in test_bellman."""
+    agent = AGENTS["SAC"]
+    state = agent.init(KEY, SPACES)
+    assert agent.values(state, batch().observation, batch().action).shape == (2, 6)
+    after, metrics = agent.update(KEY, state, batch(), jnp.arange(6))
+    assert differs(after.actor.parameters, state.actor.parameters)
+    assert np.isfinite(float(metrics["critic_loss"]))
+
+
+def test_episodes_are_counted_and_reset() -> None:
+    training = Training(AGENTS["SAC*"], MountainCar(time_limit=10), batch_size=8, buffer_size=64, warmup=30)
+    state, trace = jax.jit(training.advance, static_argnums=2)(training.init(KEY), jnp.asarray(35), False)
+    assert int(trace.episodes) == 3
+    assert np.isfinite(trace.returns[:3]).all()
+    assert np.isnan(trace.returns[3:]).all()
+    assert int(state.episode_steps) == 5
+    stored = np.asarray(state.replay.ring.discount)[:35]
+    np.testing.assert_allclose(stored, 0.99, rtol=1e-6)  # a time limit is not an end
+    gap = np.asarray(state.replay.ring.next_observation)[9] - np.asarray(state.replay.ring.observation)[10]
+    assert np.abs(gap).max() > 1e-4  # the true successor was kept, not the start that followed it
+
+
+def test_evaluation_plays_whole_episodes() -> None:
+    training = Training(AGENTS["SAC*"], MountainCar(time_limit=25), batch_size=8, buffer_size=64)
+    state = training.init(KEY)
+    zero = eqx.tree_at(
+        lambda s: s.agent.actor.parameters, state, jax.tree.map(jnp.zeros_like, state.agent.actor.parameters)
+    )
+    np.testing.assert_allclose(training.evaluate(KEY, zero, 3, 1000), 0.0)  # no force, no cost, no goal
+    assert float(training.disagreement(KEY, run("SAC", [3])[0])) >= 0
+
+
+def test_actions_reach_the_environments_bounds() -> None:
+    space = box([-2.0, 0.0], [2.0, 1.0])
+    np.testing.assert_allclose(to_bounds(space, jnp.array([[-1.0, 1.0], [0.0, 0.0]])), [[-2.0, 1.0], [0.0, 0.5]])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"batch_size": 0}, "batch_size is 0"),
+        ({"batch_size": 64, "buffer_size": 32}, "must hold at least one batch"),
+        ({"warmup": 0}, "warmup is 0"),
+    ],
+)
+def test_bad_sizes_are_named_before_anything_is_compiled(changes: dict, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Training(AGENTS["SAC"], MountainCar(), **changes)
+
+
+def test_bad_agents_are_named() -> None:
+    with pytest.raises(ValueError, match="ensemble_size is 0"):
+        BBAC(ensemble_size=0)
+    with pytest.raises(ValueError, match="num_critics is 0"):
+        SAC(num_critics=0)
+    with pytest.raises(ValueError, match="bootstrap is 0"):
+        BBAC(bootstrap=0.0)
+    with pytest.raises(TypeError, match="BootDQN is for discrete actions"):
+        BBAC().init(KEY, Spaces(box([0.0], [1.0]), Discrete(3)))
+    one = BBAC(ensemble_size=1, **SMALL)  # defined: no disagreement, one actor
+    state, _ = one.update(KEY, one.init(KEY, SPACES), batch(), jnp.arange(6))
+    assert one.values(state, batch().observation, batch().action).shape == (1, 6)
+
+
+def test_densities_of_squashed_gaussians_integrate_to_one(x64: None) -> None:
+    """Over a fine grid of u; and log-density by the change of variables."""
+    actor = TanhGaussian.glorot(KEY, 2, 1, (8,))
+    observation = jnp.array([0.3, -0.2])
+    drawn = jax.vmap(lambda k: actor.sample(k, observation))(jax.random.split(KEY, 500))
+    mean, log_std = (np.asarray(x, np.float64) for x in actor.moments(observation))
+    u = np.arctanh(np.asarray(drawn.action, np.float64)[:, 0])
+    normal = -0.5 * ((u - mean) / np.exp(log_std)) ** 2 - log_std - 0.5 * np.log(2 * np.pi)
+    np.testing.assert_allclose(drawn.log_prob, normal - np.log1p(-(np.tanh(u) ** 2)), atol=1e-4)
+    far = TanhGaussian(jax.tree.map(lambda x: 50 * x, actor.network))
+    assert np.isfinite(np.asarray(far.sample(KEY, 10 * observation).log_prob)).all()
+
+
+def test_replay_is_a_ring() -> None:
+    def transition(number: int) -> Transition:
+        x = jnp.asarray(float(number))
+        return Transition(x[None], x[None], x, x, x[None], x)
+
+    replay = Replay.empty(4, transition(0))
+    for number in range(6):
+        replay = replay.add(transition(number))
+    replay = replay.add(transition(99), valid=False)
+    assert sorted(np.asarray(replay.ring.reward).tolist()) == [2, 3, 4, 5]
+    drawn = replay.sample(KEY, 200)
+    np.testing.assert_array_equal(drawn.transitions.reward, drawn.index)  # an index is a transition's own, for good
+    assert set(np.asarray(drawn.index).tolist()) == {2, 3, 4, 5}
+    half = Replay.empty(100, transition(0)).add(transition(7))
+    assert set(np.asarray(half.sample(KEY, 50).transitions.reward).tolist()) == {7}
+    with pytest.raises(ValueError, match="capacity is 0"):
+        Replay.empty(0, transition(0))
