@@ -11,14 +11,16 @@ TITLES = {
     "tsitsiklis": "the triangle on which TD(0) diverges: BBO in two forms, TD(0), TDC, GTD2",
     "nonlinear": "policy evaluation with networks: three tasks, BBO in three forms, TD(0), TDC, 24 data sets each",
     "nonlinear_tuning": "the search for their settings on tuning data; also `bbo tune nonlinear`",
+    "mountain-car": "RP-BBAC, BAC, SAC and SAC* on sparse MountainCar, and SAC with seven target entropies",
+    "state-support": "what RP-BBAC, BAC and SAC have seen of MountainCar, and what their members think of it, in time",
     "quirks": "what each quirk of the linear benchmark does to its numbers, one at a time (not in the paper)",
     "off_policy": "the exact linear posterior under importance weights: error, widths and their coverage on two tasks",
 }
-"""Name of the artefact, which is its folder's, and a line on it."""
+"""Name of the artefact, which is its folder's (there with underscores), and a line on it."""
 
 
 def artefact(name: str) -> "Artefact":
     """The artefact of that name; its modules are imported now."""
     if name not in TITLES:
         raise ValueError(f"there is no artefact {name!r}; there are: {', '.join(TITLES)} (see bbo reproduce --list)")
-    return import_module(f"bayesbellman.experiments.{name}").ARTEFACT
+    return import_module(f"bayesbellman.experiments.{name.replace('-', '_')}").ARTEFACT

@@ -1,0 +1,53 @@
+"""What the paper says of MountainCar: RP-BBAC solves it on 5 of 5 seeds, SAC on none, SAC* on one.
+
+"Solved": the mean action's return is above 90 on average over the episodes of an evaluation, at some time within the
+steps of the run.
+"""
+
+import csv
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from bayesbellman.experiments.artefact import Address, Cell, Expected, Judgement
+from bayesbellman.experiments.mountain_car.sweep import PAPER_SEEDS
+
+PAPER, OURS = "paper's five", "twenty more"
+
+
+def expected() -> Mapping[Address, Expected]:
+    def solved(least: float, rule: str):
+        return lambda cell: Judgement(cell.mean >= least, rule)
+
+    def few(most: float, rule: str):
+        return lambda cell: Judgement(cell.mean <= most, rule)
+
+    return {
+        (PAPER, "RP-BBAC"): Expected("5 of 5", solved(1.0, "all are solved")),
+        (OURS, "RP-BBAC"): Expected("-", solved(0.95, "at least 19 of 20 are solved")),
+        (PAPER, "SAC"): Expected("0 of 5", few(0.2, "none or one is solved")),
+        (OURS, "SAC"): Expected("-", few(0.2, "at most a fifth is solved")),
+        (PAPER, "SAC*"): Expected("1 of 5", few(0.6, "at most three are solved")),
+    }
+
+
+def cells(folder: Path) -> Mapping[Address, Cell]:
+    """Share of seeds that were solved."""
+    path = folder / "seeds.csv"
+    again = f"bbo reproduce mountain-car --out {folder}"
+    if not path.exists():
+        raise FileNotFoundError(f"{folder} holds no seeds.csv; make it with: {again}")
+    solved: dict[Address, list[float]] = defaultdict(list)
+    with path.open(newline="", encoding="utf-8") as file:
+        try:
+            for row in csv.DictReader(file):
+                group = PAPER if int(row["seed"]) < PAPER_SEEDS else OURS
+                solved[group, row["agent"]].append(1.0 if row["solved_at"] else 0.0)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} is damaged ({error!r}); make it with: {again} --overwrite") from error
+    return {
+        address: Cell(float(np.mean(found)), float(np.std(found) / np.sqrt(len(found))), 0.0, len(found), 0)
+        for address, found in solved.items()
+    }

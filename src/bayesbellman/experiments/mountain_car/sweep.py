@@ -1,0 +1,96 @@
+"""What is run: each agent on the paper's number of seeds and on twenty of ours, 1e5 steps."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+
+import numpy as np
+from jaxtyping import Array
+
+from bayesbellman.control.base import AbstractAgent
+from bayesbellman.control.bbac import BBAC
+from bayesbellman.control.sac import SAC
+from bayesbellman.envs.mountain_car import MountainCar
+from bayesbellman.experiments.artefact import Arrays, Job, Plan, Request, choose
+from bayesbellman.experiments.control_runs import run_seeds
+
+PAPER_SEEDS, OWN_SEEDS = 5, 20
+"""Seeds 0-4 stand for the paper's five, 5-24 are ours."""
+ENTROPIES = (-8.0, -4.0, -2.0, -1.0, 0.0, 0.5, 1.0)
+"""Target entropies of SAC that the paper tried, five seeds each"""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run."""
+
+    seeds: int = PAPER_SEEDS + OWN_SEEDS
+    entropy_seeds: int = 5
+    steps: int = 100_000
+    episodes: int = 20
+    hidden: tuple[int, ...] = (256, 256)
+    batch_size: int = 256
+
+
+FULL = Size()
+QUICK = Size(seeds=2, entropy_seeds=1, steps=2_000, episodes=2, hidden=(8,), batch_size=16)
+AGENTS: dict[str, Callable[[tuple[int, ...]], AbstractAgent]] = {
+    "RP-BBAC": lambda hidden: BBAC(hidden=hidden),
+    "RP-BBAC, no entropy bonus": lambda hidden: BBAC(hidden=hidden, exploration_entropy=0.0),
+    "BAC": lambda hidden: BBAC(hidden=hidden, target_smoothing=1.0),
+    "SAC": lambda hidden: SAC(hidden=hidden),
+    "SAC*": lambda hidden: SAC(hidden=hidden, num_critics=1),
+}
+"""RP-BBAC is our default; without the entropy bonus of the exploration actors it is the paper's, to the letter."""
+STUDY = "SAC, target entropies"
+
+
+def plan(request: Request) -> Plan:
+    """``--variants`` are the agents' names here too; ``--seeds`` changes how many each has."""
+    size = QUICK if request.quick else FULL
+    if request.seeds is not None:
+        if request.seeds < 1:
+            raise ValueError(f"--seeds is {request.seeds}; accepted is a number >= 1")
+        size = replace(size, seeds=request.seeds, entropy_seeds=min(request.seeds, size.entropy_seeds))
+    for kind, asked in (("tasks", request.tasks), ("variants", request.variants)):
+        if asked:
+            raise ValueError(f"--{kind} is {', '.join(asked)}; mountain-car has no {kind} to choose from, leave it out")
+    names = choose("methods", request.methods, (*AGENTS, STUDY))
+    jobs = []
+    for name in names:
+        seeds = size.entropy_seeds * len(ENTROPIES) if name == STUDY else size.seeds
+        jobs.append(Job(job_name(name), seeds * size.steps, partial(run_job, name, size)))
+    return Plan({"size": asdict(size), "agents": list(names)}, "steps", tuple(jobs))
+
+
+def job_name(agent: str) -> str:
+    return f"{[*AGENTS, STUDY].index(agent)}"
+
+
+def run_job(name: str, size: Size) -> Arrays:
+    """Evaluations and what training saw, by seed; in the study a row of seeds per target entropy."""
+    if name == STUDY:
+        numbers = np.repeat(ENTROPIES, size.entropy_seeds)
+        seeds = list(range(len(numbers)))
+
+        def make(number: Array) -> AbstractAgent:
+            return SAC(hidden=size.hidden, target_entropy=number)
+    else:
+        seeds = list(range(size.seeds))
+        numbers = np.zeros(len(seeds))
+
+        def make(number: Array) -> AbstractAgent:
+            return AGENTS[name](size.hidden)
+
+    found = run_seeds(
+        make,
+        numbers,
+        seeds,
+        MountainCar(),
+        steps=size.steps,
+        episodes=size.episodes,
+        batch_size=size.batch_size,
+    )
+    kept = found._asdict()
+    del kept["values"], kept["visited"]
+    return {"agent": np.array(name), "seeds": np.array(seeds), "numbers": numbers, **kept}

@@ -1,0 +1,71 @@
+"""What is run: one seed of three agents, looked at in powers of three."""
+
+from dataclasses import asdict, dataclass
+from functools import partial
+
+import numpy as np
+
+from bayesbellman.data.nonlinear_problems import grid
+from bayesbellman.envs.mountain_car import MountainCar
+from bayesbellman.experiments.artefact import Arrays, Job, Plan, Request, choose
+from bayesbellman.experiments.control_runs import run_seeds
+from bayesbellman.experiments.mountain_car.sweep import AGENTS
+
+SHOWN = ("RP-BBAC", "BAC", "SAC")
+SIDE = 41
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run."""
+
+    moments: tuple[int, ...] = (1_000, 3_000, 9_000, 27_000, 81_000)
+    hidden: tuple[int, ...] = (256, 256)
+    batch_size: int = 256
+    seed: int = 0
+
+
+FULL, QUICK = Size(), Size(moments=(1_000, 2_000), hidden=(8,), batch_size=16)
+
+
+def plan(request: Request) -> Plan:
+    size = QUICK if request.quick else FULL
+    for kind, asked in (("tasks", request.tasks), ("variants", request.variants)):
+        if asked:
+            raise ValueError(
+                f"--{kind} is {', '.join(asked)}; state-support has no {kind} to choose from, leave it out"
+            )
+    if request.seeds not in (None, 1):
+        raise ValueError(f"--seeds is {request.seeds}; state-support looks at one run of each agent, leave it out")
+    names = choose("methods", request.methods, SHOWN)
+    jobs = tuple(Job(f"{SHOWN.index(name)}", size.moments[-1], partial(run_job, name, size)) for name in names)
+    return Plan({"size": asdict(size), "agents": list(names)}, "steps", jobs)
+
+
+def places() -> np.ndarray:
+    env = MountainCar()
+    return grid(env.low, env.high, SIDE)
+
+
+def run_job(name: str, size: Size) -> Arrays:
+    """Members' values on a grid at each moment, and where the car has been."""
+    found = run_seeds(
+        lambda number: AGENTS[name](size.hidden),
+        np.zeros(1),
+        [size.seed],
+        MountainCar(),
+        steps=size.moments[-1],
+        episodes=5,
+        batch_size=size.batch_size,
+        moments=size.moments,
+        places=places(),
+        keep_visited=True,
+    )
+    return {
+        "agent": np.array(name),
+        "moments": np.array(size.moments),
+        "values": found.values[:, 0].astype(np.float32),
+        "visited": found.visited[0],
+        "successes": np.cumsum(found.successes[:, 0]),
+        "steps": found.steps,
+    }
