@@ -38,6 +38,7 @@ bench: .venv-peers/.ready
 # Everything under results/ (some 20 minutes on two cores), and the numbers of README and docs with it.
 results: .venv/.dev bench
 	$(BIN)/bbo demo --out results/demo --overwrite
+	$(BIN)/bbo demo-linear --out results/demo_linear --overwrite
 	$(BIN)/bbo reproduce linear --out results/linear --overwrite
 	$(BIN)/bbo check linear --results results/linear
 	$(BIN)/bbo reproduce tsitsiklis --out results/tsitsiklis --overwrite

@@ -189,7 +189,7 @@ def test_ascii_locale_without_home(log: Path, tmp_path: Path) -> None:
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "POSIX", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     done = bbo("evaluate-linear", log, "--out", tmp_path / "ergebnis ü", env=environment)
     assert done.returncode == 0, done.stderr
-    assert bbo("demo", "--out", tmp_path / "demo ü", "--transitions", 30, env=environment).returncode == 0
+    assert bbo("demo-linear", "--out", tmp_path / "demo ü", "--transitions", 30, env=environment).returncode == 0
 
 
 def test_a_name_too_long_is_an_error_in_words(log: Path, tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_a_terminal_that_shrinks_while_it_runs(tmp_path: Path) -> None:
 
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
-    command = [*BBO, "demo", "--out", str(tmp_path / "report")]
+    command = [*BBO, "demo-linear", "--out", str(tmp_path / "report")]
     with subprocess.Popen(command, stdout=follower, stderr=follower) as process:
         os.close(follower)
         seen = b""
@@ -252,9 +252,9 @@ def test_a_terminal_that_shrinks_while_it_runs(tmp_path: Path) -> None:
 # --------------------------------------------------------------------------------------------------------- the demo
 
 
-def test_demo_leaves_a_report(tmp_path: Path) -> None:
+def test_linear_demo_leaves_a_report(tmp_path: Path) -> None:
     out = tmp_path / "report"
-    done = bbo("demo", "--out", out, "--transitions", 300, "--seed", 3)
+    done = bbo("demo-linear", "--out", out, "--transitions", 300, "--seed", 3)
     assert done.returncode == 0, done.stderr
     assert sorted(p.name for p in out.iterdir()) == [
         ".bbo-files",
@@ -276,8 +276,8 @@ def test_demo_leaves_a_report(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("option", "value"), [("--transitions", 0), ("--seed", -1)])
-def test_demo_refuses_bad_settings(tmp_path: Path, option: str, value: int) -> None:
-    done = bbo("demo", "--out", tmp_path / "report", option, value)
+def test_linear_demo_refuses_bad_settings(tmp_path: Path, option: str, value: int) -> None:
+    done = bbo("demo-linear", "--out", tmp_path / "report", option, value)
     assert done.returncode == 2
     assert f"{option} is {value}; accepted" in done.stderr
 

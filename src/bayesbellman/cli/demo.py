@@ -1,33 +1,43 @@
-"""``bbo demo``: a first look, in seconds."""
+"""``bbo demo``: the main job, in a minute or two."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 
 @dataclass(frozen=True)
 class Demo:
-    """Evaluate a policy on the Boyan chain, transition by transition, and leave a report with a figure and a table."""
+    """Train RP-BBAC on sparse MountainCar until it is solved, and SAC beside it; leave a report with pictures."""
 
     out: Path = Path("demo-report")
     """Folder for the report."""
-    transitions: int = 2000
-    """How many transitions to learn from."""
+    preset: str = "small"
+    """Size of the networks: small (64 x 64, for a CPU) or paper (256 x 256, for a GPU)."""
     seed: int = 0
-    """Seed of the data."""
+    """Seed of both agents."""
+    most_steps: int = 30_000
+    """Give up after so many steps."""
     overwrite: bool = False
     """Replace the report folder if it exists."""
 
     def run(self) -> None:
-        from bayesbellman.experiments.demo.analysis import write_report
-        from bayesbellman.experiments.demo.sweep import DemoSettings, run_demo
+        from bayesbellman.experiments.control_demo.analysis import write_report
+        from bayesbellman.experiments.control_demo.sweep import DemoHistory, DemoSettings, run_bbac, run_sac
         from bayesbellman.runs.folder import refuse_if_unusable, whole_folder
         from bayesbellman.runs.progress import progress
 
-        settings = DemoSettings(transitions=self.transitions, seed=self.seed)
+        settings = DemoSettings(preset=self.preset, seed=self.seed, most_steps=self.most_steps)
         refuse_if_unusable(self.out, overwrite=self.overwrite)
-        with progress("Boyan chain", settings.transitions, "transitions") as report:
-            history = run_demo(settings, report)
+        print(f"RP-BBAC on sparse MountainCar until solved, preset {settings.preset!r} (hidden {settings.hidden})")
+        with progress("RP-BBAC", settings.most_steps, "steps") as report:
+            bbac = run_bbac(settings, report)
+        print("SAC for as many steps")
+        with progress("SAC", int(bbac.steps[-1]), "steps") as report:
+            sac = run_sac(settings, int(bbac.steps[-1]), report)
         with whole_folder(self.out, overwrite=self.overwrite) as folder:
-            text = write_report(history, folder)
+            text = write_report(DemoHistory(settings, bbac, sac), folder)
         print(text)
-        print(f"Report: {self.out / 'report.md'}   Figure: {self.out / 'boyan.png'}")
+        print(f"Report: {self.out / 'report.md'}   Agent: {self.out / 'rp-bbac.bbo'}")
+        if bbac.solved_at is None:
+            print(f"bbo: RP-BBAC has not solved it within {settings.most_steps:,} steps", file=sys.stderr)
+            sys.exit(3)

@@ -59,12 +59,14 @@ def _parse(arguments: list[str]) -> Command:
 
     from bayesbellman.cli.check import Check
     from bayesbellman.cli.demo import Demo
+    from bayesbellman.cli.demo_linear import DemoLinear
     from bayesbellman.cli.evaluate_linear import EvaluateLinear
     from bayesbellman.cli.reproduce import Reproduce
     from bayesbellman.cli.tune import Tune
 
     commands = (
         Annotated[Demo, tyro.conf.subcommand("demo")]
+        | Annotated[DemoLinear, tyro.conf.subcommand("demo-linear")]
         | Annotated[EvaluateLinear, tyro.conf.subcommand("evaluate-linear")]
         | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
         | Annotated[Check, tyro.conf.subcommand("check")]

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayesbellman.experiments.demo.sweep import DemoHistory
+from bayesbellman.experiments.linear_demo.sweep import DemoHistory
 from bayesbellman.experiments.plotting import BLUE, INK, ORANGE, style
 from bayesbellman.runs.provenance import provenance
 from bayesbellman.runs.tables import aligned, markdown, write_csv

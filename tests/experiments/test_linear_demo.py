@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bayesbellman.experiments.demo import analysis
-from bayesbellman.experiments.demo.sweep import DemoHistory, DemoSettings, run_demo
+from bayesbellman.experiments.linear_demo import analysis
+from bayesbellman.experiments.linear_demo.sweep import DemoHistory, DemoSettings, run_demo
 
 
 def run(seed: int, transitions: int = 60) -> tuple[DemoHistory, list[int]]:

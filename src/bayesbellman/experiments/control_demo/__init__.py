@@ -1,0 +1,1 @@
+"""The demonstration that ``make demo`` runs: RP-BBAC solves sparse MountainCar, SAC beside it does not."""

@@ -1,0 +1,218 @@
+"""Agents as users meet them: the verbs, files, and what is refused."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import gymnasium
+import jax
+import numpy as np
+import pytest
+
+import bayesbellman as bb
+from bayesbellman.core.errors import Diverged
+from bayesbellman.doors.agents import chosen_device
+from bayesbellman.envs.mountain_car import MountainCar
+from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
+
+CAR = "MountainCarContinuous-v0"
+SMALL = {"hidden": (8,), "batch_size": 16, "buffer_size": 500, "warmup": 50}
+
+
+@pytest.fixture(autouse=True)
+def _as_users_have_it():
+    with jax.numpy_dtype_promotion("standard"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def trained() -> bb.BBAC:
+    with jax.numpy_dtype_promotion("standard"):
+        return bb.BBAC(CAR, ensemble_size=3, **SMALL).learn(120)
+
+
+def test_learning_counts_steps_and_keeps_history(trained: bb.BBAC) -> None:
+    assert trained.num_timesteps == 120
+    assert [told.steps for told in trained.history] == [50, 120]
+    assert trained.history[0].metrics == {}  # the warm-up
+    assert set(trained.history[1].metrics) == {"critic_loss", "temperature", "entropy", "disagreement"}
+    assert trained.prior_scale == 100.0  # the paper's for this environment
+    assert bb.BBAC("cartpole-swingup-sparse", **SMALL).prior_scale == 32.0
+
+
+def test_predictions_are_in_the_environments_units(trained: bb.BBAC) -> None:
+    action, state = trained.predict(np.array([-0.5, 0.0]), deterministic=True)
+    assert action.shape == (1,)
+    assert action.dtype == np.float32
+    assert state is None
+    again, _ = trained.predict(np.array([-0.5, 0.0]), deterministic=True)
+    np.testing.assert_array_equal(action, again)
+    several, kept = trained.predict(np.zeros((5, 2)), state="kept")
+    assert several.shape == (5, 1)
+    assert kept == "kept"
+    drawn = [float(trained.predict([0.0, 0.0])[0][0]) for _ in range(4)]
+    assert len(set(drawn)) > 1
+    assert max(map(abs, drawn)) <= 1
+    pendulum = bb.SAC("Pendulum-v1", **SMALL)
+    assert np.abs(pendulum.predict(np.zeros((200, 3)))[0]).max() > 1.0  # its bounds are -2 and 2
+    with pytest.raises(ValueError, match=r"observation has shape \(3,\); expected \(2,\)"):
+        trained.predict(np.zeros(3))
+    with pytest.raises(ValueError, match="observation holds nan"):
+        trained.predict([np.nan, 0.0])
+
+
+def test_uncertainty_is_the_members_spread(trained: bb.BBAC) -> None:
+    mean, std, members = trained.uncertainty(np.zeros((4, 2)), members=True)
+    assert members is not None
+    assert members.shape == (3, 4)
+    np.testing.assert_allclose(mean, members.mean(axis=0))
+    np.testing.assert_allclose(std, members.std(axis=0))
+    assert (std > 0).all()
+    one = trained.uncertainty([0.0, 0.0], [1.0])
+    other = trained.uncertainty([0.0, 0.0], [-1.0])
+    assert one.mean.shape == ()
+    assert float(one.mean) != float(other.mean)
+    with pytest.raises(ValueError, match="action has shape"):
+        trained.uncertainty([0.0, 0.0], [1.0, 2.0])
+
+
+def test_saved_and_loaded_agents_act_alike(trained: bb.BBAC, tmp_path: Path) -> None:
+    path = trained.save(tmp_path / "agent")
+    assert path.suffix == ".bbo"
+    loaded = bb.BBAC.load(path)
+    where = np.random.default_rng(0).uniform(-0.07, 0.07, (20, 2))
+    np.testing.assert_array_equal(
+        loaded.predict(where, deterministic=True)[0], trained.predict(where, deterministic=True)[0]
+    )
+    np.testing.assert_array_equal(loaded.uncertainty(where).std, trained.uncertainty(where).std)
+    assert loaded.settings() == trained.settings()
+    assert loaded.learn(60).num_timesteps == 60
+
+
+def test_files_that_are_not_an_agents_are_refused(trained: bb.BBAC, tmp_path: Path) -> None:
+    path = trained.save(tmp_path / "agent.bbo")
+    with pytest.raises(ValueError, match=r"holds a BBAC, not a SAC; load it with bb\.BBAC\.load"):
+        bb.SAC.load(path)
+    with pytest.raises(ValueError, match="does not fit Pendulum-v1 and its settings"):
+        bb.BBAC.load(path, env="Pendulum-v1")
+    with pytest.raises(ValueError, match="does not fit"):
+        bb.BBAC.load(path, hidden=(16,))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:200] + bytes([whole[200] ^ 1]) + whole[201:])
+    with pytest.raises(Damaged, match="is damaged"):
+        bb.BBAC.load(path)
+    write_arrays(path, {"x": np.zeros(3)})
+    with pytest.raises(ValueError, match="was not written by an agent's save"):
+        bb.BBAC.load(path)
+    path.write_bytes(whole)
+    arrays = read_arrays(path)
+    about = {**json.loads(arrays["about"].tobytes()), "format": 99}
+    write_arrays(path, {**arrays, "about": np.frombuffer(json.dumps(about).encode(), np.uint8)})
+    with pytest.raises(ValueError, match="has format 99"):
+        bb.BBAC.load(path)
+
+
+def test_a_callback_sees_each_piece_and_may_stop() -> None:
+    seen = []
+
+    def stop_at_once(agent, told) -> bool:
+        seen.append((agent.num_timesteps, told.steps))
+        return False
+
+    agent = bb.SAC(CAR, **SMALL).learn(200, callback=stop_at_once)
+    assert seen == [(50, 50)]
+    assert agent.num_timesteps == 50
+
+
+def test_divergence_keeps_what_was_sound() -> None:
+    agent = bb.SAC(CAR, **{**SMALL, "learning_rate": 1e30})
+    with pytest.raises(Diverged, match="the agent is as it was at step 50"):
+        agent.learn(200)
+    assert np.isfinite(agent.predict([0.0, 0.0], deterministic=True)[0]).all()
+
+
+def test_same_seed_same_numbers_and_two_differ() -> None:
+    def final(seed: int) -> np.ndarray:
+        return bb.SACStar(CAR, seed=seed, **SMALL).learn(80).uncertainty([0.1, 0.0]).mean
+
+    assert final(3) == final(3)
+    assert final(3) != final(4)
+
+
+def test_gymnasium_environments_learn_through_the_host_loop() -> None:
+    agent = bb.BAC("Pendulum-v1", ensemble_size=2, **SMALL).learn(230)
+    assert agent.num_timesteps == 230
+    returns = np.concatenate([told.returns for told in agent.history])
+    assert returns.shape == (1,)  # episodes of 200 steps
+    assert agent.evaluate(1).shape == (1,)
+    assert agent.spaces.action.size == 1
+
+
+def test_several_environments_side_by_side() -> None:
+    agent = bb.SAC(lambda: gymnasium.make("Pendulum-v1", max_episode_steps=20), num_envs=3, **SMALL).learn(90)
+    assert agent.num_timesteps == 90
+    assert sum(len(told.returns) for told in agent.history) == 3
+    stored = np.asarray(agent.player.replay.ring.discount)[:90]
+    np.testing.assert_allclose(stored, 0.99, rtol=1e-6)  # time limits are not ends
+    assert agent.env_name is None
+
+
+def test_our_environments_as_objects() -> None:
+    agent = bb.SAC(MountainCar(time_limit=30), **SMALL).learn(70)
+    assert sum(len(told.returns) for told in agent.history) == 2
+    assert agent.env_name is None  # not the registered one
+    assert bb.SAC(MountainCar(), **SMALL).env_name == CAR
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"seed": -1}, "seed is -1; accepted is a whole number from 0"),
+        ({"seed": 2**32}, "seed is 4294967296"),
+        ({"discount": 1.0}, r"discount is 1\.0; it must be >= 0 and < 1"),
+        ({"learning_rate": 0.0}, r"learning_rate is 0\.0; it must be > 0"),
+        ({"hidden": ()}, "hidden is"),
+        ({"activation": "sin"}, "activation is 'sin'; accepted are relu"),
+        ({"ensemble_size": 0}, "ensemble_size is 0"),
+        ({"prior_weight": -1.0}, r"prior_weight is -1\.0"),
+        ({"prior_scale": -1.0}, r"prior_scale is -1\.0"),
+        ({"bootstrap": 0.0}, r"bootstrap is 0\.0"),
+        ({"target_smoothing": 2.0}, "it must be at most 1"),
+        ({"num_envs": 0}, "num_envs is 0"),
+        ({"device": "tpu"}, "device is 'tpu'"),
+    ],
+)
+def test_bad_settings_are_named(settings: dict, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        bb.BBAC(CAR, **settings)
+
+
+def test_sizes_are_checked_before_training() -> None:
+    with pytest.raises(ValueError, match="replay must hold at least one batch"):
+        bb.BBAC(CAR, batch_size=64, buffer_size=32).learn(10)
+    with pytest.raises(ValueError, match="total_timesteps is 0"):
+        bb.BBAC(CAR, **SMALL).learn(0)
+    with pytest.raises(ValueError, match="episodes is 0"):
+        bb.BBAC(CAR, **SMALL).evaluate(0)
+
+
+def test_what_an_agent_does_not_have_is_named() -> None:
+    with pytest.raises(TypeError, match="SAC has no setting 'prior_scale'; it has"):
+        bb.SAC(CAR, prior_scale=3.0)
+    with pytest.raises(ValueError, match="BAC has no target critics"):
+        bb.BAC(CAR, target_smoothing=0.1)
+    with pytest.raises(ValueError, match=r"SAC\* has one critic"):
+        bb.SACStar(CAR, num_critics=2)
+    with pytest.raises(TypeError, match="BootDQN for discrete ones"):
+        bb.BBAC("CartPole-v1")
+
+
+def test_a_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_gpu(platform: str | None = None):
+        if platform == "gpu":
+            raise RuntimeError("Unknown backend")
+        return [SimpleNamespace(platform="cpu")]
+
+    monkeypatch.setattr(jax, "devices", no_gpu)
+    with pytest.raises(RuntimeError, match="device is 'gpu', but JAX finds none"):
+        chosen_device("gpu")
