@@ -1,0 +1,177 @@
+"""Speed of the actor-critics: environment, replay and update, per step.
+
+    python benchmarks/control.py [--out results/benchmarks] [--peers] [--sweep] [--steps 200]
+
+RP-BBAC (L = 8) and SAC with two hidden layers of 256 and batches of 256 on MountainCar, one update a step. Useful
+arithmetic is counted (a forward pass of each network where the algorithm needs one, twice as much for a backward pass
+to the parameters, once for one to the inputs) and held against the rate of a large float32 matrix product on the same
+device, measured before and after each contender. ``--peers``: beside SBX's SAC (the peer, in JAX too) in the same
+process, whose environment steps in Python. ``--sweep``: against the ensemble's size and the number of runs side by
+side, for a GPU.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from bayesbellman.control.base import AbstractAgent
+from bayesbellman.control.bbac import BBAC
+from bayesbellman.control.sac import SAC
+from bayesbellman.control.train import Training
+from bayesbellman.envs.mountain_car import MountainCar
+from bayesbellman.runs.provenance import provenance
+from bayesbellman.runs.tables import aligned, markdown
+
+WIDTH, BATCH, OBSERVED, ACTIONS = 256, 256, 2, 1
+CRITIC = 2 * BATCH * ((OBSERVED + ACTIONS) * WIDTH + WIDTH * WIDTH + WIDTH)
+ACTOR = 2 * BATCH * (OBSERVED * WIDTH + WIDTH * WIDTH + WIDTH * 2 * ACTIONS)
+"""Operations of one forward pass over a batch"""
+HEADER = (
+    "contender",
+    "runs",
+    "us a step and run",
+    "steps/s",
+    "GFLOP a step",
+    "GFLOP/s",
+    "share of the matrix rate",
+    "compile, s",
+)
+
+
+def bbac_operations(members: int) -> int:
+    """Targets: actor, omega, prior. Critics: forward, backward, prior. Actors: through critic and prior."""
+    own = (ACTOR + 2 * CRITIC) + (3 * CRITIC + CRITIC) + (3 * ACTOR + 4 * CRITIC)
+    return members * own + 3 * ACTOR + 2 * 4 * CRITIC
+
+
+def sac_operations(critics: int) -> int:
+    return (ACTOR + critics * CRITIC) + 3 * critics * CRITIC + (3 * ACTOR + 2 * critics * CRITIC)
+
+
+class Measured(NamedTuple):
+    """Seconds a step (of all runs together), and of compiling."""
+
+    seconds: float
+    compile: float
+
+
+def matrix_rate() -> float:
+    """Operations a second of a float32 product of 2048 x 2048 matrices."""
+    a = jax.random.normal(jax.random.key(0), (2048, 2048))
+    product = jax.jit(lambda x: x @ x)
+    jax.block_until_ready(product(a))
+    best = min(_seconds(lambda: product(a)) for _ in range(5))
+    return 2 * 2048**3 / best
+
+
+def _seconds(function: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    jax.block_until_ready(function())
+    return time.perf_counter() - start
+
+
+def measure(agent: AbstractAgent, steps: int, runs: int = 1, repeats: int = 3) -> Measured:
+    """The least of some repeats, since noise only adds."""
+    training = Training(agent, MountainCar(), batch_size=BATCH, buffer_size=20_000)
+    keys = jax.random.split(jax.random.key(0), runs)
+    over_runs = (lambda f: f) if runs == 1 else jax.vmap
+    state = jax.jit(over_runs(training.init))(keys[0] if runs == 1 else keys)
+    warm = jax.jit(over_runs(lambda state: training.advance(state, jnp.asarray(300), False)[0]))
+    state = warm(state)
+
+    def learn(state: Any, number: jax.Array) -> Any:
+        return over_runs(lambda s: training.advance(s, number, True)[0])(state)
+
+    compiled, compiling = None, 0.0
+    start = time.perf_counter()
+    compiled = jax.jit(learn, donate_argnums=0).lower(state, jnp.asarray(steps)).compile()
+    compiling = time.perf_counter() - start
+    best = float("inf")
+    for _ in range(repeats + 1):
+        start = time.perf_counter()
+        state = jax.block_until_ready(compiled(state, jnp.asarray(steps)))
+        best = min(best, time.perf_counter() - start)
+    return Measured(best / steps, compiling)
+
+
+def measure_sbx(critics: int, steps: int) -> Measured:
+    """SBX's own training loop, its environment in Python; what is not learning is part of it, as for its users."""
+    import gymnasium
+    from sbx import SAC as Peer  # pyright: ignore[reportMissingImports]
+
+    model = Peer(
+        "MlpPolicy",
+        gymnasium.make("MountainCarContinuous-v0"),
+        policy_kwargs={"net_arch": [WIDTH, WIDTH], "n_critics": critics},
+        batch_size=BATCH,
+        learning_starts=300,
+        buffer_size=20_000,
+        seed=0,
+    )
+    start = time.perf_counter()
+    model.learn(350)
+    compiling = time.perf_counter() - start
+    best = float("inf")
+    for _ in range(3):
+        start = time.perf_counter()
+        model.learn(steps, reset_num_timesteps=False)
+        best = min(best, time.perf_counter() - start)
+    return Measured(best / steps, compiling)
+
+
+def row(name: str, found: Measured, operations: int, rate: float, runs: int = 1) -> tuple:
+    per_run = found.seconds / runs
+    done = operations / per_run
+    return (name, runs, 1e6 * per_run, 1 / per_run, operations / 1e9, done / 1e9, done / rate, found.compile)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--sweep", action="store_true")
+    arguments = parser.parse_args()
+    device, rates, rows = jax.devices()[0], [matrix_rate()], []
+
+    def add(name: str, found: Measured, operations: int, runs: int = 1) -> None:
+        rates.append(matrix_rate())
+        rows.append(row(name, found, operations, max(rates[-2:]), runs))
+        print(aligned(HEADER, rows[-1:]), flush=True)
+
+    add("RP-BBAC, L = 8", measure(BBAC(), arguments.steps), bbac_operations(8))
+    if arguments.peers:
+        add("SBX SAC, 8 critics", measure_sbx(8, arguments.steps), sac_operations(8))
+    add("SAC", measure(SAC(), 2 * arguments.steps), sac_operations(2))
+    if arguments.peers:
+        add("SBX SAC", measure_sbx(2, 2 * arguments.steps), sac_operations(2))
+    if arguments.sweep:
+        for members in (1, 2, 4, 16, 32, 64):
+            add(
+                f"RP-BBAC, L = {members}",
+                measure(BBAC(ensemble_size=members), arguments.steps),
+                bbac_operations(members),
+            )
+        for runs in (2, 4, 8, 20, 32, 64):
+            add("RP-BBAC, L = 8", measure(BBAC(), arguments.steps, runs), bbac_operations(8), runs)
+    if arguments.out is None:
+        return
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    peers = {name: metadata.version(name) for name in ("sbx-rl", "gymnasium")} if arguments.peers else {}
+    origin = {**provenance(), "device": device.device_kind, "matrix_rate": max(rates), "peers": peers}
+    result = {"rows": [dict(zip(HEADER, one, strict=True)) for one in rows], "origin": origin}
+    name = f"control_{device.platform}"
+    (arguments.out / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    text = f"# Actor-critics on {device.device_kind}\n\n{markdown(HEADER, rows)}\n\n## Made by\n\n```json\n"
+    (arguments.out / f"{name}.md").write_text(text + json.dumps(origin, indent=2) + "\n```\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
