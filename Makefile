@@ -26,14 +26,18 @@ format: .venv/.dev
 test-slow: .venv/.dev
 	$(BIN)/python -m pytest -m slow
 
-# Clients that check us through other people's libraries (scikit-learn); an environment of their own.
-test-peers: .venv-peers/.ready
+# Clients that check us through other people's libraries (scikit-learn, MuJoCo, Stable-Baselines3 with its torch); each
+# group has an environment of its own.
+test-peers: .venv-peers/.ready .venv-sb3/.ready
 	.venv-peers/bin/python -m pytest --override-ini addopts="--strict-markers --import-mode=importlib" tests/peers
+	.venv-sb3/bin/python -m pytest --override-ini addopts="--strict-markers --import-mode=importlib" \
+		--confcutdir=tests/peers_sb3 tests/peers_sb3
 
-bench: .venv-peers/.ready
+bench: .venv-peers/.ready .venv-sb3/.ready
 	.venv-peers/bin/python benchmarks/linear.py --out results/benchmarks
 	.venv-peers/bin/python benchmarks/linear_suite.py --out results/benchmarks
 	.venv-peers/bin/python benchmarks/randomised_prior.py --out results/randomised_prior
+	.venv-sb3/bin/python benchmarks/control.py --peers --out results/benchmarks
 
 # Everything under results/ (some 20 minutes on two cores), and the numbers of README and docs with it.
 results: .venv/.dev bench
@@ -51,7 +55,7 @@ results: .venv/.dev bench
 	$(BIN)/python docs/refresh.py
 
 # A virtual environment, made with whatever makes one here.
-.venv/bin/python .venv-peers/bin/python:
+.venv/bin/python .venv-peers/bin/python .venv-sb3/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, $(PYTHON) is " + sys.version.split()[0] + "; name another: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(@:/bin/python=) || { echo "Could not make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 
@@ -67,5 +71,9 @@ results: .venv/.dev bench
 	.venv-peers/bin/python -m pip install $(PIP_FLAGS) --editable '.[peers]'
 	@touch $@
 
+.venv-sb3/.ready: constraints.txt pyproject.toml | .venv-sb3/bin/python
+	.venv-sb3/bin/python -m pip install $(PIP_FLAGS) --editable '.[sb3]'
+	@touch $@
+
 clean:
-	rm -rf .venv .venv-peers demo-report .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-peers .venv-sb3 demo-report .pytest_cache .ruff_cache .hypothesis .import_linter_cache
