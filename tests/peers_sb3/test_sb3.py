@@ -29,7 +29,7 @@ def test_evaluate_policy_on_several_environments() -> None:
 
 
 def test_it_agrees_with_our_own_evaluation_where_nothing_is_random() -> None:
-    """MountainCar from Gymnasium and ours: an untrained policy's mean action, which never gets there, costs the same."""
+    """MountainCar from Gymnasium and ours: what an untrained policy's mean action costs."""
     agent = bb.SAC("MountainCarContinuous-v0", **SMALL)
     env = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make("MountainCarContinuous-v0"))
     theirs, _ = evaluate_policy(agent, env, n_eval_episodes=2, warn=False)
