@@ -41,12 +41,18 @@ def _bar(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report]:
         BarColumn(bar_width=None),
         TaskProgressColumn(),
         TextColumn("{task.completed:,.0f}/{task.total:,.0f} " + unit),
+        TextColumn("{task.fields[rate]}"),
         TextColumn("{task.fields[words]}"),
         TimeRemainingColumn(compact=True, elapsed_when_finished=True),
     )
     with Progress(*columns, console=console) as bar:
-        task = bar.add_task(title, total=total, words="")
-        yield lambda done, words: bar.update(task, completed=done, words=words)
+        started, task = time.monotonic(), bar.add_task(title, total=total, words="", rate="")
+
+        def report(done: int, words: str) -> None:
+            rate = done / max(time.monotonic() - started, 1e-9)
+            bar.update(task, completed=done, words=words, rate=f"{rate:,.0f} {unit}/s")
+
+        yield report
 
 
 @contextlib.contextmanager
@@ -55,10 +61,11 @@ def _lines(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report
     last = (0, "")
 
     def write(done: int, words: str) -> None:
-        rate = done / max(time.monotonic() - started, 1e-9)
+        taken = max(time.monotonic() - started, 1e-9)
         share = f"{100 * done / total:3.0f} %" if total else ""
+        left = f"{_clock(taken * (total - done) / done)} left  " if 0 < done < total else ""
         with contextlib.suppress(OSError, ValueError):
-            stream.write(f"{title}: {done:,}/{total:,} {unit} {share}  {rate:,.0f} {unit}/s  {words}\n")
+            stream.write(f"{title}: {done:,}/{total:,} {unit} {share}  {done / taken:,.0f} {unit}/s  {left}{words}\n")
             stream.flush()
 
     def report(done: int, words: str) -> None:
@@ -70,3 +77,8 @@ def _lines(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report
 
     yield report
     write(*last)
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
