@@ -32,8 +32,19 @@ def progress(title: str, total: int, unit: str, stream: TextIO | None = None) ->
 
 @contextlib.contextmanager
 def _bar(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report]:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class WithWords(Progress):
+        """The words have a line of their own: beside the bar they would leave no room for it on a narrow terminal."""
+
+        words = ""
+
+        def get_renderables(self) -> Iterator[RenderableType]:
+            yield from super().get_renderables()
+            if self.words:
+                yield Text(f"  {self.words}", no_wrap=True, overflow="ellipsis")
 
     console = Console(file=stream)
     columns = (
@@ -42,15 +53,15 @@ def _bar(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report]:
         TaskProgressColumn(),
         TextColumn("{task.completed:,.0f}/{task.total:,.0f} " + unit),
         TextColumn("{task.fields[rate]}"),
-        TextColumn("{task.fields[words]}"),
         TimeRemainingColumn(compact=True, elapsed_when_finished=True),
     )
-    with Progress(*columns, console=console) as bar:
-        started, task = time.monotonic(), bar.add_task(title, total=total, words="", rate="")
+    with WithWords(*columns, console=console) as bar:
+        started, task = time.monotonic(), bar.add_task(title, total=total, rate="")
 
         def report(done: int, words: str) -> None:
             rate = done / max(time.monotonic() - started, 1e-9)
-            bar.update(task, completed=done, words=words, rate=f"{rate:,.0f} {unit}/s")
+            bar.words = words
+            bar.update(task, completed=done, rate=f"{rate:,.0f} {unit}/s")
 
         yield report
 
