@@ -9,8 +9,12 @@ from typing import Annotated, NoReturn, Protocol
 
 from bayesbellman._version import __version__
 
-EXTRAS = {"tyro": "cli", "rich": "cli", "matplotlib": "plots", "pyarrow": "arrow", "gymnasium": "gym"}
+EXTRAS = {"tyro": "cli", "rich": "cli", "matplotlib": "plots", "pyarrow": "arrow", "gymnasium": "gym", "PIL": "plots"}
 """Which extra installs a package that the core does not need."""
+
+
+CODES = {"InUse": 73, "Diverged": 3}
+"""Exit codes of errors that have their own; known by name, so that `--help` need not import them"""
 
 
 class Command(Protocol):
@@ -20,8 +24,8 @@ class Command(Protocol):
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run ``bbo``.
 
-    Exit codes: 0 done, 1 output closed, 2 bad input, 3 a check or a job fell short, 73 folder in use, 130 interrupted,
-    143 terminated.
+    Exit codes: 0 done, 1 output closed, 2 bad input, 3 a check, a job or a training fell short, 73 folder in use,
+    130 interrupted, 143 terminated.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -45,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (ValueError, TypeError, OSError, MemoryError, RuntimeError) as error:
         if os.environ.get("BBO_TRACEBACK"):
             raise
-        _fail(str(error) or type(error).__name__, 73 if type(error).__name__ == "InUse" else 2)
+        _fail(str(error) or type(error).__name__, CODES.get(type(error).__name__, 2))
     except Exception as error:
         if type(error).__name__ != "Stopped":  # known by its name: `--help` must not wait for its module
             raise
@@ -60,14 +64,18 @@ def _parse(arguments: list[str]) -> Command:
     from bayesbellman.cli.check import Check
     from bayesbellman.cli.demo import Demo
     from bayesbellman.cli.demo_linear import DemoLinear
+    from bayesbellman.cli.evaluate import Evaluate
     from bayesbellman.cli.evaluate_linear import EvaluateLinear
     from bayesbellman.cli.reproduce import Reproduce
+    from bayesbellman.cli.train import Train
     from bayesbellman.cli.tune import Tune
 
     commands = (
         Annotated[Demo, tyro.conf.subcommand("demo")]
         | Annotated[DemoLinear, tyro.conf.subcommand("demo-linear")]
         | Annotated[EvaluateLinear, tyro.conf.subcommand("evaluate-linear")]
+        | Annotated[Train, tyro.conf.subcommand("train")]
+        | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
         | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
         | Annotated[Check, tyro.conf.subcommand("check")]
         | Annotated[Tune, tyro.conf.subcommand("tune")]

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import tyro
 
+from bayesbellman.cli.saying import say
+
 
 @dataclass(frozen=True)
 class Reproduce:
@@ -53,13 +55,9 @@ class Reproduce:
             if names == ():
                 raise ValueError(f"--{kind} is there without names; give some, or leave it out for all")
         request = Request(self.quick, self.seeds, **{kind: names or () for kind, names in chosen_names.items()})
-        outcome = reproduce(chosen, request, out, overwrite=self.overwrite, say=_say)
+        outcome = reproduce(chosen, request, out, overwrite=self.overwrite, say=say)
         print(outcome.text)
         print(f"Report: {out / 'report.md'}")
         if not outcome.complete:
-            _say("some jobs failed; the same command with --overwrite tries them again and keeps the rest")
+            say("some jobs failed; the same command with --overwrite tries them again and keeps the rest")
             sys.exit(3)
-
-
-def _say(words: str) -> None:
-    print(f"bbo: {words}", file=sys.stderr)

@@ -212,7 +212,7 @@ class Agent:
         if episodes < 1:
             raise ValueError(f"episodes is {episodes}; it must be >= 1")
         with jax.default_device(self._device):
-            return self.player.evaluate(episodes, self.seed + 10_000 if seed is None else seed)
+            return self.player.evaluate(episodes, self.evaluation_seed if seed is None else seed)
 
     def save(self, path: str | Path) -> Path:
         """One file with networks, optimisers and settings, hashed; replay is not in it. Returns the path."""
@@ -279,6 +279,11 @@ class Agent:
         return 0 if self._player is None else self._player.steps
 
     @property
+    def evaluation_seed(self) -> int:
+        """What `evaluate` plays with if it is not told: the same episodes each time, and none of training's"""
+        return int(self.seed) + 10_000
+
+    @property
     def history(self) -> tuple[Progress, ...]:
         """What `learn` saw, piece by piece"""
         return tuple(self._history)
@@ -287,15 +292,15 @@ class Agent:
     def player(self) -> AbstractPlayer:
         """Agent and environment at play; made when first needed."""
         if self._player is None:
-            self._player = self._make_player()
+            with jax.default_device(self._device):
+                self._player = self._make_player()
             if self._pending is not None:
                 self._player.agent_state, self._pending = self._pending, None
         return self._player
 
     def settings(self) -> dict[str, Any]:
         """The constructor's arguments by name, as they were given; JSON can hold them."""
-        names = [name for kind in type(self).__mro__ if issubclass(kind, Agent) for name in _arguments(kind)]
-        values = {name: getattr(self, name) for name in dict.fromkeys(names)}
+        values = {name: getattr(self, name) for name in setting_names(type(self))}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     def __repr__(self) -> str:
@@ -323,6 +328,12 @@ class Agent:
         if array.ndim > 1 and array.size == len(array) * size:
             return jnp.asarray(array.reshape(len(array), size)), True
         raise ValueError(f"observation has shape {array.shape}; expected {self._env.observation_shape} or rows of it")
+
+
+def setting_names(kind: type[Agent]) -> list[str]:
+    """What an agent's constructor takes beside the environment: its own settings first, then those that all share."""
+    names = [name for each in kind.__mro__ if issubclass(each, Agent) for name in _arguments(each)]
+    return list(dict.fromkeys(names))
 
 
 def _arguments(kind: type) -> list[str]:
@@ -431,11 +442,11 @@ def chosen_device(device: str) -> Any:
         raise RuntimeError(f"device is 'gpu', but JAX finds none (it finds: {there}); install jax[cuda]") from error
 
 
-def _check_shared(kind: type, given: dict[str, Any]) -> None:
-    known = [*_arguments(Agent), *(name for k in kind.__mro__ if issubclass(k, Agent) for name in _arguments(k))]
+def _check_shared(kind: type[Agent], given: dict[str, Any]) -> None:
+    known = setting_names(kind)
     for name in given:
         if name not in known:
-            raise TypeError(f"{kind.__name__} has no setting {name!r}; it has {', '.join(sorted(set(known)))}")
+            raise TypeError(f"{kind.__name__} has no setting {name!r}; it has {', '.join(sorted(known))}")
 
 
 def _words(told: Progress) -> str:

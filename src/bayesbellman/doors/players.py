@@ -212,7 +212,7 @@ class HostPlayer(AbstractPlayer):
                 size = self.spaces.action.size  # pyright: ignore[reportAttributeAccessIssue] (a Box, checked)
                 actions = np.asarray(jax.random.uniform(act_key, (self.num_envs, size), minval=-1.0))
             step = self.host.step(actions)
-            gamma = float(self.agent.discount)
+            gamma = np.asarray(self.agent.discount, np.float32)
             transitions = Transition(
                 self.observation,
                 actions,

@@ -32,8 +32,19 @@ def progress(title: str, total: int, unit: str, stream: TextIO | None = None) ->
 
 @contextlib.contextmanager
 def _bar(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report]:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class WithWords(Progress):
+        """The words have a line of their own: beside the bar they would leave no room for it on a narrow terminal."""
+
+        words = ""
+
+        def get_renderables(self) -> Iterator[RenderableType]:
+            yield from super().get_renderables()
+            if self.words:
+                yield Text(f"  {self.words}", no_wrap=True, overflow="ellipsis")
 
     console = Console(file=stream)
     columns = (
@@ -41,12 +52,18 @@ def _bar(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report]:
         BarColumn(bar_width=None),
         TaskProgressColumn(),
         TextColumn("{task.completed:,.0f}/{task.total:,.0f} " + unit),
-        TextColumn("{task.fields[words]}"),
+        TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(compact=True, elapsed_when_finished=True),
     )
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task(title, total=total, words="")
-        yield lambda done, words: bar.update(task, completed=done, words=words)
+    with WithWords(*columns, console=console) as bar:
+        started, task = time.monotonic(), bar.add_task(title, total=total, rate="")
+
+        def report(done: int, words: str) -> None:
+            rate = done / max(time.monotonic() - started, 1e-9)
+            bar.words = words
+            bar.update(task, completed=done, rate=f"{rate:,.0f} {unit}/s")
+
+        yield report
 
 
 @contextlib.contextmanager
@@ -55,10 +72,11 @@ def _lines(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report
     last = (0, "")
 
     def write(done: int, words: str) -> None:
-        rate = done / max(time.monotonic() - started, 1e-9)
+        taken = max(time.monotonic() - started, 1e-9)
         share = f"{100 * done / total:3.0f} %" if total else ""
+        left = f"{_clock(taken * (total - done) / done)} left  " if 0 < done < total else ""
         with contextlib.suppress(OSError, ValueError):
-            stream.write(f"{title}: {done:,}/{total:,} {unit} {share}  {rate:,.0f} {unit}/s  {words}\n")
+            stream.write(f"{title}: {done:,}/{total:,} {unit} {share}  {done / taken:,.0f} {unit}/s  {left}{words}\n")
             stream.flush()
 
     def report(done: int, words: str) -> None:
@@ -70,3 +88,8 @@ def _lines(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report
 
     yield report
     write(*last)
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"

@@ -5,7 +5,10 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
+Result = TypeVar("Result")
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -43,3 +46,9 @@ def stop_requests(on_first: Callable[[], None]) -> Iterator[StopRequest]:
     finally:
         for signum, handler in before.items():
             signal.signal(signum, handler)
+
+
+def beside(work: Callable[[], Result]) -> Result:
+    """Do ``work`` in another thread, so that signals are answered also while it is inside a long compiled program."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()

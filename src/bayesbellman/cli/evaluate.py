@@ -1,0 +1,67 @@
+"""``bbo evaluate``: play what was trained."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """Play a trained agent with its mean action, and print the returns of its episodes."""
+
+    run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """Folder that bbo train left, or a file of an agent (.bbo)."""
+    episodes: int = 10
+    """How many to play."""
+    seed: int | None = None
+    """Of the episodes. [default: as in the evaluations of training]"""
+    best: bool = False
+    """The agent as it was at its best evaluation, not at the end."""
+    video: Path | None = None
+    """Write the first episode to this file (.gif)."""
+    device: Literal["auto", "cpu", "gpu"] = "auto"
+    """Where to compute."""
+
+    def run(self) -> None:
+        path = self._agent_file()
+
+        from bayesbellman.doors.agents import Agent
+        from bayesbellman.runs.tables import aligned
+
+        if self.episodes < 1:
+            raise ValueError(f"--episodes is {self.episodes}; accepted is a whole number >= 1")
+        agent = Agent.load(path, device=self.device)
+        seed = agent.evaluation_seed if self.seed is None else self.seed
+        if not 0 <= seed < 2**31:
+            raise ValueError(f"--seed is {seed}; accepted is a whole number from 0 to 2^31 - 1")
+        if self.video is not None:
+            from bayesbellman.experiments.training.video import check_video
+
+            check_video(self.video, agent)
+        returns = agent.evaluate(self.episodes, seed=seed)
+        print(f"{type(agent).__name__} on {agent.env_name}, {path}, {self.episodes} episodes, seed {seed}")
+        numbers = (returns.mean(), returns.std(ddof=1) if len(returns) > 1 else 0.0, returns.min(), returns.max())
+        print(aligned(("mean", "std", "min", "max"), [[float(number) for number in numbers]]))
+        print("returns: " + ", ".join(f"{value:.6g}" for value in returns.tolist()))
+        if self.video is not None:
+            from bayesbellman.experiments.training.video import write_video
+
+            gathered = write_video(self.video, agent, self.episodes, seed)
+            print(f"Video: {self.video} (return {gathered:.6g})")
+
+    def _agent_file(self) -> Path:
+        place, name = self.run_folder, "best.bbo" if self.best else "agent.bbo"
+        if place.is_file():
+            if self.best:
+                raise ValueError(f"--best is for folders of runs, and {place} is a file; leave it out")
+            return place
+        if not place.is_dir():
+            raise FileNotFoundError(f"RUN: there is no {place}; give a folder that bbo train left, or a .bbo file")
+        if (place / name).exists():
+            return place / name
+        seeds = sorted(path.parent.name for path in place.glob(f"seed-*/{name}"))
+        if seeds:
+            raise ValueError(f"RUN: {place} holds several seeds; name one: {', '.join(str(place / s) for s in seeds)}")
+        raise FileNotFoundError(f"RUN: {place} holds no {name}; is it a folder that bbo train left?")

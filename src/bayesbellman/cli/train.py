@@ -1,0 +1,126 @@
+"""``bbo train``: train an agent, and leave it with its learning curve."""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from bayesbellman.cli.saying import say
+
+if TYPE_CHECKING:
+    from bayesbellman.doors.agents import Agent
+
+AGENTS = {"bbac": "BBAC", "bac": "BAC", "sac": "SAC", "sac-star": "SACStar"}
+
+
+@dataclass(frozen=True)
+class AgentSettings:
+    """What is left out, the agent chooses itself."""
+
+    learning_rate: float | None = None
+    """Of all networks and the temperature (Adam)."""
+    discount: float | None = None
+    """Of rewards, gamma."""
+    hidden: tuple[int, ...] | None = None
+    """Widths of the networks' hidden layers."""
+    activation: str | None = None
+    """Of the hidden layers: relu, tanh, elu or silu."""
+    batch_size: int | None = None
+    """Transitions of an update."""
+    buffer_size: int | None = None
+    """Transitions that replay holds."""
+    warmup: int | None = None
+    """Steps with random actions before the first update."""
+    target_smoothing: float | None = None
+    """How far target critics go towards the critics in each update. Not for bac."""
+    target_entropy: float | None = None
+    """Entropy at which the temperature holds the policy."""
+    scale_observations: bool | None = None
+    """Bring bounded observations to [-1, 1]."""
+    num_envs: int | None = None
+    """Gymnasium environments that play side by side."""
+    device: Literal["auto", "cpu", "gpu"] | None = None
+    """Where to compute."""
+    ensemble_size: int | None = None
+    """Members, each a critic and an actor with a prior function of its own. For bbac and bac."""
+    prior_scale: float | None = None
+    """Factor of the prior functions: of the size of returns that seem possible. For bbac and bac."""
+    prior_weight: float | None = None
+    """Weight of the prior on parameters. For bbac and bac."""
+    exploration_entropy: float | None = None
+    """Share of the entropy that exploring actors are rewarded with. For bbac and bac."""
+    target_noise: float | None = None
+    """Deviation of the noise on each member's targets. For bbac and bac."""
+    bootstrap: float | None = None
+    """Probability with which a transition is used by a member. For bbac and bac."""
+    num_critics: int | None = None
+    """Critics of which the least is believed. For sac."""
+
+    def given(self) -> dict[str, Any]:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train an agent for continuous actions, and leave it with its curve, its metrics and a report.
+
+    Ctrl-C keeps what was learnt. `bbo evaluate` plays the agent.
+    """
+
+    env: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ENV")]
+    """MountainCarContinuous-v0, cartpole-swingup-sparse, cartpole-swingup-sparse-dm (compiled), or Gymnasium's id."""
+    agent: Literal["bbac", "bac", "sac", "sac-star"] = "bbac"
+    """bbac: with randomised priors; bac: the same without target critics; sac, sac-star: soft actor-critics."""
+    steps: int = 20_000
+    """Of the environment, for each seed."""
+    seed: int = 0
+    """The first one."""
+    seeds: int = 1
+    """How many, one after the other: seed, seed + 1, ..."""
+    out: Path | None = None
+    """Folder for the run. [default: trained/ENV-AGENT]"""
+    overwrite: bool = False
+    """Replace the folder if it exists."""
+    evaluate_every: int = 1_000
+    """Steps from one evaluation to the next."""
+    episodes: int = 10
+    """Of an evaluation."""
+    solved: float | None = None
+    """Stop when the mean of an evaluation is at least this."""
+    settings: AgentSettings = AgentSettings()
+
+    def run(self) -> None:
+        from bayesbellman.core.errors import Diverged
+        from bayesbellman.doors import agents
+        from bayesbellman.experiments.training.plan import Plan
+        from bayesbellman.experiments.training.sweep import train
+
+        kind: type[Agent] = agents.AGENTS[AGENTS[self.agent]]
+        settings = self._settings_for(kind)
+        names = ("steps", "seed", "seeds", "evaluate_every", "episodes", "solved")
+        plan = Plan(self.env, kind, settings, **{name: getattr(self, name) for name in names})
+        default = Path("trained") / f"{self.env}-{self.agent}".replace("/", "-").replace(":", "-")
+        out = self.out if self.out is not None else default
+        outcome = train(plan, out, overwrite=self.overwrite, say=say)
+        print(outcome.text)
+        print(f"Run: {out}   Report: {out / 'report.md'}   Play: bbo evaluate {plan.folder_of(out, self.seed)}")
+        diverged = {seed: end.words for seed, end in outcome.ended.items() if end.how == "diverged"}
+        if diverged:
+            raise Diverged("; ".join(f"seed {seed}: {words}" for seed, words in diverged.items()))
+
+    def _settings_for(self, kind: "type[Agent]") -> dict[str, Any]:
+        from bayesbellman.doors.agents import setting_names
+
+        given = self.settings.given()
+        known = setting_names(kind)
+        for name in given:
+            if name not in known:
+                options = ", ".join(_option(field.name) for field in fields(self.settings) if field.name in known)
+                raise ValueError(f"{_option(name)} is no setting of --agent {self.agent}; it has {options}")
+        return given
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")

@@ -1,0 +1,85 @@
+"""Pictures of our own environments: a hill with its car, a rail with its cart and pole."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from jaxtyping import UInt8
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from bayesbellman.envs.cartpole import LENGTH, RAIL, CartPole
+from bayesbellman.envs.mountain_car import MountainCar
+from bayesbellman.experiments.plotting import BLUE, FAINT, INK, ORANGE
+
+Frame = UInt8[np.ndarray, "height width 3"]
+Draw = Callable[[Any, str], Frame]
+"""A state of the environment and a caption, as a picture"""
+SIZE = (3.6, 2.4)
+DPI = 100
+GOAL = 0.45
+
+
+def drawing_of(env: Any) -> Draw | None:
+    """How to draw an environment's states, if it can be drawn."""
+    if isinstance(env, MountainCar):
+        return _mountain_car(env)
+    if isinstance(env, CartPole):
+        return _cart_pole()
+    return None
+
+
+def _mountain_car(env: MountainCar) -> Draw:
+    """The hill is a sine, whose slope is what pulls the car."""
+    low, high = float(env.low[0]), float(env.high[0])
+    figure, axes = _stage((low, high), (-1.3, 1.5))
+    x = np.linspace(low, high, 200)
+    axes.fill_between(x, np.sin(3 * x), -1.3, color=FAINT, alpha=0.4, lw=0)
+    axes.plot([GOAL, GOAL], [np.sin(3 * GOAL), np.sin(3 * GOAL) + 0.4], color=INK)
+    axes.plot([GOAL], [np.sin(3 * GOAL) + 0.4], ">", color=ORANGE)
+    (car,) = axes.plot([], [], "o", ms=9, color=BLUE)
+
+    def draw(state: Any, caption: str) -> Frame:
+        position = float(state.position)
+        car.set_data([position], [math.sin(3 * position) + 0.12])
+        return _picture(figure, caption)
+
+    return draw
+
+
+def _cart_pole() -> Draw:
+    figure, axes = _stage((-2.2, 2.2), (-1.35, 1.58))
+    axes.plot([-RAIL, RAIL], [0, 0], color=FAINT, lw=1)
+    width, height = 0.36, 0.2
+    cart = Rectangle((0, 0), width, height, color=BLUE)
+    axes.add_patch(cart)
+    (pole,) = axes.plot([], [], color=ORANGE, lw=4, solid_capstyle="round")
+
+    def draw(state: Any, caption: str) -> Frame:
+        x, angle = float(state.position), float(state.angle)
+        cart.set_xy((x - width / 2, -height / 2))
+        pole.set_data([x, x + LENGTH * math.sin(angle)], [0, LENGTH * math.cos(angle)])
+        return _picture(figure, caption)
+
+    return draw
+
+
+def _stage(across: tuple[float, float], up: tuple[float, float]) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=SIZE, dpi=DPI)
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((0, 0, 1, 0.9))
+    axes.set(xlim=across, ylim=up)
+    axes.set_axis_off()
+    figure.text(0.5, 0.93, "", ha="center", fontsize=9, color=INK)  # a title would be laid out anew in each frame
+    return figure, axes
+
+
+def _picture(figure: Figure, caption: str) -> Frame:
+    figure.texts[0].set_text(caption)
+    canvas = figure.canvas
+    assert isinstance(canvas, FigureCanvasAgg)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()

@@ -1,0 +1,107 @@
+"""What is trained, how it ended, and the names of the files that say so."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bayesbellman.doors.agents import PRIOR_SCALES, Agent, chosen_device
+from bayesbellman.doors.players import CompiledPlayer
+from bayesbellman.runs.metrics import finite
+from bayesbellman.runs.provenance import provenance
+
+CONFIG, METRICS, AGENT, BEST = "config.json", "metrics.jsonl", "agent.bbo", "best.bbo"
+OF_A_SEED = (CONFIG, METRICS, AGENT, BEST)
+CURVE, SUMMARY, REPORT = "curve.png", "summary.csv", "report.md"
+OF_ALL_SEEDS = (CONFIG, CURVE, SUMMARY, REPORT)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to train, where and how long. ``settings`` are the agent's; what is not in them, it chooses itself."""
+
+    env: Any
+    kind: type[Agent]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    steps: int = 20_000
+    seed: int = 0
+    seeds: int = 1
+    evaluate_every: int = 1_000
+    episodes: int = 10
+    solved: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "seeds", "evaluate_every", "episodes"):
+            if getattr(self, name) < 1:
+                option = "--" + name.replace("_", "-")
+                raise ValueError(f"{option} is {getattr(self, name)}; accepted is a whole number >= 1")
+        if not 0 <= self.seed <= self.seed + self.seeds - 1 < 2**31 - 20_000:  # evaluations add to it
+            last = f" to {self.seed + self.seeds - 1}" if self.seeds > 1 else ""
+            raise ValueError(f"--seed is {self.seed}{last}; accepted are whole numbers from 0 to 2^31 - 20,001")
+
+    def agent(self, seed: int) -> Agent:
+        return self.kind(self.env, seed=seed, **self.settings)
+
+    def all_seeds(self) -> range:
+        return range(self.seed, self.seed + self.seeds)
+
+    def folder_of(self, out: Path, seed: int) -> Path:
+        """Where a seed's files are: with one seed, beside the report."""
+        return out if self.seeds == 1 else out / f"seed-{seed:04d}"
+
+    def config(self, agent: Agent) -> dict[str, Any]:
+        """As JSON: all that it takes to train again."""
+        run = {name: getattr(self, name) for name in ("steps", "seed", "seeds", "evaluate_every", "episodes", "solved")}
+        return finite(
+            {
+                "env": agent.env_name,
+                "agent": type(agent).__name__,
+                "settings": agent.settings(),
+                "run": run,
+                "path": path_words(agent),
+                "device": device_words(agent),
+                "provenance": provenance(),
+            }
+        )
+
+
+class Ended(NamedTuple):
+    """How the training of a seed ended: finished, solved, stopped, diverged or failed; and words on it."""
+
+    how: str
+    words: str = ""
+
+
+def introduction(plan: Plan, agent: Agent) -> list[str]:
+    """What to know before it begins."""
+    seeds = f"seed {plan.seed}" if plan.seeds == 1 else f"seeds {plan.seed} to {plan.seed + plan.seeds - 1}"
+    lines = [
+        f"{type(agent).__name__} on {agent.env_name or plan.env}, {seeds}, {plan.steps:,} steps",
+        f"environment: {path_words(agent)}; device: {device_words(agent)}",
+    ]
+    prior = prior_words(agent, plan.settings)
+    return lines if prior is None else [*lines, f"prior scale: {prior}"]
+
+
+def path_words(agent: Agent) -> str:
+    """How the environment is stepped."""
+    if isinstance(agent.player, CompiledPlayer):
+        return "compiled with the agent into one JAX program"
+    return "Gymnasium's, stepped in Python" + (f", {agent.num_envs} side by side" if agent.num_envs > 1 else "")
+
+
+def device_words(agent: Agent) -> str:
+    device = chosen_device(agent.device)
+    return device.platform if device.platform == device.device_kind else f"{device.platform} ({device.device_kind})"
+
+
+def prior_words(agent: Agent, settings: Mapping[str, Any]) -> str | None:
+    """The scale of the prior functions and where it is from; None where the agent has none."""
+    scale = getattr(agent, "prior_scale", None)
+    if scale is None:
+        return None
+    if settings.get("prior_scale") is not None:
+        return f"{scale:g}, as given"
+    if agent.env_name in PRIOR_SCALES:
+        return f"{scale:g}, the paper's for this environment"
+    return f"{scale:g}, a guess: the paper does not have this environment; set it to the size of possible returns"

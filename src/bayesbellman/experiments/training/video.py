@@ -1,0 +1,117 @@
+"""An episode of an agent as an animated picture: of our environments drawn here, of Gymnasium's as they render."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesbellman.doors.agents import Agent
+from bayesbellman.doors.players import LONGEST, CompiledPlayer
+from bayesbellman.envs.base import AbstractControlEnv
+from bayesbellman.envs.registry import make_env
+from bayesbellman.experiments.training.drawings import Frame, drawing_of
+
+MOST_FRAMES = 200
+FRAME_MS = 40
+"""How long each is shown"""
+
+
+class Moment(NamedTuple):
+    """An instant of an episode: how to picture it, and the return until then."""
+
+    picture: Callable[[str], Frame]
+    gathered: float
+
+
+def check_video(path: Path, agent: Agent) -> None:
+    """Say before an episode is played that its video could not be made."""
+    if path.suffix.lower() != ".gif":
+        raise ValueError(f"--video is {path}; accepted is the name of a .gif file")
+    if path.exists():
+        raise FileExistsError(f"--video {path} exists; name another file")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"--video {path}: there is no folder {path.parent}")
+    if isinstance(agent.player, CompiledPlayer) and drawing_of(agent.player.training.env) is None:
+        raise ValueError(
+            f"--video: nobody has drawn {agent.env_name}; MountainCarContinuous-v0 and cart-pole are drawn"
+        )
+
+
+def write_video(path: Path, agent: Agent, episodes: int, seed: int) -> float:
+    """The first of the episodes that ``agent.evaluate(episodes, seed=seed)`` plays, as a GIF; returns its return."""
+    from PIL import Image
+
+    moments: list[tuple[Frame, int]] = []
+    ours = isinstance(agent.player, CompiledPlayer)
+    episode = _compiled(agent, episodes, seed) if ours else _gymnasium(agent, seed)
+    keep, gathered = 1, 0.0
+    for step, moment in enumerate(episode):
+        gathered = moment.gathered
+        if step % keep == 0:
+            moments.append((moment.picture(f"step {step}, return {gathered:.1f}"), step))
+        if len(moments) > MOST_FRAMES:  # an episode twice as long as thought: every other one goes
+            moments, keep = moments[::2], 2 * keep
+    images = [Image.fromarray(frame) for frame, _ in moments]
+    durations = [FRAME_MS] * (len(images) - 1) + [1000]
+    images[0].save(path, save_all=True, append_images=images[1:], duration=durations, loop=0)
+    return gathered
+
+
+def _compiled(agent: Agent, episodes: int, seed: int) -> Iterator[Moment]:
+    """With the random numbers that `Training.evaluate` gives to its first episode."""
+    assert agent.env_name is not None
+    env: AbstractControlEnv = make_env(agent.env_name)
+    draw = drawing_of(env)
+    assert draw is not None
+    reset_key, step_key = jax.random.split(jax.random.key(seed))
+    state = env.reset(jax.random.split(reset_key, episodes)[0])
+    advance, observe = jax.jit(env.step), jax.jit(env.observe)
+    gathered = 0.0
+
+    def moment() -> Moment:
+        here = state
+        return Moment(lambda caption: draw(here, caption), gathered)
+
+    yield moment()
+    for time in range(LONGEST):
+        key = jax.random.split(jax.random.fold_in(step_key, time), episodes)[0]
+        action, _ = agent.predict(np.asarray(observe(state)), deterministic=True)
+        outcome = advance(key, state, jnp.asarray(action))
+        state, gathered = outcome.state, gathered + float(outcome.reward)
+        yield moment()
+        if outcome.terminated or outcome.truncated:
+            return
+
+
+def _gymnasium(agent: Agent, seed: int) -> Iterator[Moment]:
+    import gymnasium
+
+    name = agent.env_name
+    assert name is not None
+    if "rgb_array" not in gymnasium.spec(name).make().metadata.get("render_modes", ()):
+        raise ValueError(f"--video: {name} has no render mode 'rgb_array'")
+    env = gymnasium.make(name, render_mode="rgb_array", disable_env_checker=True)
+
+    def picture(caption: str) -> Frame:
+        try:
+            frame: Any = env.render()
+        except gymnasium.error.DependencyNotInstalled as error:
+            raise RuntimeError(f"--video: {name} cannot be rendered here: {error}") from error
+        return np.asarray(frame, np.uint8)[..., :3]
+
+    try:
+        observation, _ = env.reset(seed=seed)
+        gathered = 0.0
+        yield Moment(picture, gathered)
+        for _ in range(LONGEST):
+            action, _ = agent.predict(observation, deterministic=True)
+            observation, reward, terminated, truncated, _ = env.step(action)
+            gathered += float(reward)
+            yield Moment(picture, gathered)
+            if terminated or truncated:
+                return
+    finally:
+        env.close()

@@ -1,0 +1,70 @@
+"""An output folder that is filled while a run goes on, held against other processes, and kept however the run ends."""
+
+import contextlib
+import re
+import shutil
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from bayesbellman.runs.folder import OURS, refuse_if_unusable
+from bayesbellman.runs.lock import LOCK, locked
+
+SCRATCH = re.compile(r"\.(.+)\.\d+\.tmp")
+"""What `write_arrays` calls a file that is not yet whole"""
+
+
+@contextlib.contextmanager
+def live_folder(out: Path, names: Collection[str], *, overwrite: bool) -> Iterator[Path]:
+    """``out``, fresh and locked. ``names``: of all that the run may write there, folders included.
+
+    They are written down at the start, so that ``overwrite`` can replace also what a killed run has left.
+    """
+    refuse_if_unusable_or_in_use(out, overwrite=overwrite)
+    out.mkdir(parents=True, exist_ok=True)
+    with locked(out):
+        for name in _listed(out):
+            _remove(out / name)
+        list_as_ours(out, [*names, LOCK])
+        try:
+            yield out
+        finally:
+            (out / LOCK).unlink(missing_ok=True)
+
+
+def refuse_if_unusable_or_in_use(out: Path, *, overwrite: bool) -> None:
+    """Say before the work starts that `live_folder` will not have the folder."""
+    if (out / LOCK).exists():  # that somebody works there is said before anything else
+        with locked(out):
+            _drop_scratch(out)
+    refuse_if_unusable(out, overwrite=overwrite)
+    for name in _listed(out):
+        if (out / name).is_dir():
+            refuse_if_unusable(out / name, overwrite=overwrite)
+
+
+def list_as_ours(folder: Path, names: Collection[str]) -> None:
+    """Say that files of these names are ours to replace."""
+    (folder / OURS).write_text("\n".join(sorted(names)) + "\n", encoding="utf-8")
+
+
+def _listed(folder: Path) -> list[str]:
+    path = folder / OURS
+    listed = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [name for name in listed if name and Path(name).name == name and name != LOCK]
+
+
+def _drop_scratch(folder: Path) -> None:
+    """Files that a killed run was about to write."""
+    for inside in (folder, *(folder / name for name in _listed(folder) if (folder / name).is_dir())):
+        ours = _listed(inside)
+        for path in inside.iterdir():
+            found = SCRATCH.fullmatch(path.name)
+            if found and found[1] in ours:
+                path.unlink()
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,321 @@
+"""``bbo train`` and ``bbo evaluate``: the files they leave, what they say, and how they end."""
+
+import inspect
+import json
+import os
+import signal
+import subprocess
+import time
+from dataclasses import fields
+from pathlib import Path
+
+import gymnasium
+import jax
+import numpy as np
+import pytest
+from PIL import Image
+from tests.cli.test_cli import BBO, read_csv
+
+from bayesbellman.cli.main import main
+from bayesbellman.cli.train import AGENTS, AgentSettings
+from bayesbellman.core.errors import Diverged
+from bayesbellman.doors import agents
+from bayesbellman.doors.agents import Agent
+from bayesbellman.runs.lock import locked
+from bayesbellman.runs.metrics import read_metrics
+
+TINY = ("--hidden", 8, "--batch-size", 4, "--buffer-size", 1000, "--warmup", 50)
+PROBE = ("probe-constant-reward", "--agent", "sac-star", *TINY, "--steps", 120, "--evaluate-every", 50, "--episodes", 2)
+FILES = [
+    ".bbo-files", "agent.bbo", "best.bbo", "config.json", "curve.png", "metrics.jsonl", "report.md", "summary.csv",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _as_users_have_it():
+    """For all threads: training is in one of its own."""
+    jax.config.update("jax_numpy_dtype_promotion", "standard")
+    yield
+    jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+
+def bbo(*arguments: object) -> int:
+    """In this process, where what is compiled once need not be compiled again."""
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture(scope="module")
+def car(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A short run on MountainCar."""
+    out = tmp_path_factory.mktemp("car") / "run"
+    options = ("--steps", 300, "--evaluate-every", 150, "--episodes", 2, "--ensemble-size", 2, "--seed", 3)
+    assert bbo("train", "MountainCarContinuous-v0", *TINY, *options, "--out", out) == 0
+    return out
+
+
+def test_every_file_is_there_and_right(car: Path) -> None:
+    assert names(car) == FILES
+    config = json.loads((car / "config.json").read_text())
+    assert (config["env"], config["agent"]) == ("MountainCarContinuous-v0", "BBAC")
+    assert config["settings"]["hidden"] == [8]
+    assert (config["settings"]["prior_scale"], config["settings"]["discount"]) == (100.0, 0.99)  # what it chose itself
+    assert config["run"]["steps"] == 300
+    assert config["provenance"]["bayesbellman"]
+    pieces = read_metrics(car / "metrics.jsonl")
+    assert [piece["steps"] for piece in pieces] == [50, 150, 300]
+    assert ["evaluation" in piece for piece in pieces] == [False, True, True]
+    assert pieces[0]["seconds"] <= pieces[1]["seconds"] <= pieces[2]["seconds"]
+    assert pieces[2]["metrics"]["disagreement"] > 0
+    evaluations = [piece["evaluation"] for piece in pieces[1:]]
+    for evaluation in evaluations:
+        assert evaluation["mean"] == pytest.approx(np.mean(evaluation["returns"]))
+        assert len(evaluation["returns"]) == 2
+    (row,) = read_csv(car / "summary.csv")
+    assert (row["seed"], row["ended"], row["steps"], row["evaluations"]) == ("3", "finished", "300", "2")
+    assert float(row["best_evaluation"]) == max(evaluation["mean"] for evaluation in evaluations)
+    assert (car / "curve.png").read_bytes().startswith(b"\x89PNG")
+    report = (car / "report.md").read_text()
+    assert "n = 1 seed." in report
+    assert "| prior_scale | 100 |" in report
+
+
+def test_the_agents_that_are_kept_are_those_that_were_evaluated(car: Path) -> None:
+    evaluations = [piece["evaluation"] for piece in read_metrics(car / "metrics.jsonl")[1:]]
+    np.testing.assert_allclose(Agent.load(car / "agent.bbo").evaluate(2), evaluations[-1]["returns"], rtol=1e-5)
+    best = max(evaluations, key=lambda evaluation: evaluation["mean"])
+    np.testing.assert_allclose(Agent.load(car / "best.bbo").evaluate(2), best["returns"], rtol=1e-5)
+
+
+def test_evaluate_prints_what_the_agent_gives_and_draws_its_first_episode(car: Path, tmp_path: Path, capsys) -> None:
+    before = names(car)
+    video = tmp_path / "car.gif"
+    assert bbo("evaluate", car, "--episodes", 2, "--seed", 5, "--video", video) == 0
+    said = capsys.readouterr().out
+    returns = Agent.load(car / "agent.bbo").evaluate(2, seed=5)
+    assert "returns: " + ", ".join(f"{value:.6g}" for value in returns.tolist()) in said
+    mean, _, low, high = (float(number) for number in said.splitlines()[2].split())
+    assert (mean, low, high) == pytest.approx((returns.mean(), returns.min(), returns.max()), rel=1e-3)
+    assert float(said.rsplit("(return ")[1].rstrip(")\n")) == pytest.approx(returns[0], rel=1e-3)
+    with Image.open(video) as image:
+        assert getattr(image, "n_frames", 1) > 10
+    assert names(car) == before
+    assert bbo("evaluate", car, "--video", video) == 2
+    assert f"--video {video} exists" in capsys.readouterr().err
+
+
+def test_evaluate_says_what_it_cannot_find(car: Path, tmp_path: Path, capsys) -> None:
+    (tmp_path / "empty").mkdir()
+    for arguments, words in [
+        ((tmp_path / "nowhere",), "give a folder that bbo train left, or a .bbo file"),
+        ((tmp_path / "empty",), "holds no agent.bbo"),
+        ((car / "agent.bbo", "--best"), "--best is for folders of runs"),
+        ((car / "config.json",), "is damaged"),
+        ((car, "--episodes", 0), "--episodes is 0"),
+        ((car, "--seed", -1), "--seed is -1"),
+        ((car, "--video", tmp_path / "car.mp4"), "accepted is the name of a .gif file"),
+    ]:
+        assert bbo("evaluate", *arguments) == 2
+        assert words in capsys.readouterr().err
+
+
+def test_several_seeds_each_in_its_folder(tmp_path: Path, capsys) -> None:
+    out = tmp_path / "run"
+    assert bbo("train", *PROBE, "--seed", 3, "--seeds", 2, "--out", out) == 0
+    assert names(out) == [
+        ".bbo-files", "config.json", "curve.png", "report.md", "seed-0003", "seed-0004", "summary.csv",
+    ]  # fmt: skip
+    for seed in (3, 4):
+        folder = out / f"seed-000{seed}"
+        assert names(folder) == [".bbo-files", "agent.bbo", "best.bbo", "config.json", "metrics.jsonl"]
+        assert json.loads((folder / "config.json").read_text())["settings"]["seed"] == seed
+        pieces = read_metrics(folder / "metrics.jsonl")
+        assert [piece["steps"] for piece in pieces] == [50, 100, 120]
+        assert sum(len(piece["returns"]) for piece in pieces) == 120  # episodes of one step, each with the reward 1
+        assert {value for piece in pieces for value in piece["returns"]} == {1.0}
+    assert [row["seed"] for row in read_csv(out / "summary.csv")] == ["3", "4"]
+    assert "n = 2 seeds" in (out / "report.md").read_text()
+    capsys.readouterr()
+    assert bbo("evaluate", out) == 2
+    assert f"name one: {out / 'seed-0003'}, {out / 'seed-0004'}" in capsys.readouterr().err
+    assert bbo("evaluate", out / "seed-0004", "--best", "--episodes", 2) == 0
+    assert "returns: 1, 1" in capsys.readouterr().out
+    assert bbo("evaluate", out / "seed-0004", "--video", tmp_path / "x.gif") == 2
+    assert "nobody has drawn probe-constant-reward" in capsys.readouterr().err
+
+
+def test_an_existing_run_is_kept_unless_asked(tmp_path: Path, capsys) -> None:
+    out = tmp_path / "run"
+    assert bbo("train", *PROBE, "--out", out) == 0
+    before = (out / "metrics.jsonl").read_bytes()
+    assert bbo("train", *PROBE, "--out", out) == 2
+    assert "already has files in it; name another folder or add --overwrite" in capsys.readouterr().err
+    assert bbo("train", *PROBE, "--out", out, "--overwrite", "--prior-scale", 3) == 2  # sac has none
+    with locked(out):
+        assert bbo("train", *PROBE, "--out", out, "--overwrite") == 73
+    assert (out / "metrics.jsonl").read_bytes() == before
+    (out / ".agent.bbo.123.tmp").write_text("half of it")  # as a killed run leaves it, with its lock
+    assert bbo("train", *PROBE, "--out", out, "--overwrite", "--steps", 60) == 0
+    assert names(out) == FILES
+    assert [piece["steps"] for piece in read_metrics(out / "metrics.jsonl")] == [50, 60]
+    (out / "notes.txt").write_text("mine")
+    assert bbo("train", *PROBE, "--out", out, "--overwrite") == 2
+    assert "has files that bbo did not write (notes.txt)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (("--prior-scale", 3), "--prior-scale is no setting of --agent sac-star; it has --learning-rate, --discount,"),
+        (("--agent", "bac", "--target-smoothing", 0.1), "target_smoothing: BAC has no target critics"),
+        (("--hidden",), "hidden is ()"),
+        (("--activation", "cube"), "activation is 'cube'; accepted are relu"),
+        (("--buffer-size", 2), "buffer_size is 2 and batch_size 4"),
+        (("--steps", 0), "--steps is 0"),
+        (("--evaluate-every", 0), "--evaluate-every is 0"),
+        (("--seed", -1), "--seed is -1"),
+        (("--seeds", 2**31), "--seed is 0 to 2147483647"),
+    ],
+)
+def test_bad_settings_are_named_and_leave_nothing(tmp_path: Path, capsys, changes: tuple, words: str) -> None:
+    assert bbo("train", *PROBE, *changes, "--out", tmp_path / "run") == 2
+    assert words in capsys.readouterr().err
+    assert names(tmp_path) == []
+
+
+def test_options_are_the_agents_settings_and_hold_no_defaults() -> None:
+    """Nothing is said twice: a setting that an agent gains or loses is missed here."""
+    options = {field.name: field.default for field in fields(AgentSettings)}
+    assert set(options) == {name for kind in agents.AGENTS.values() for name in agents.setting_names(kind)} - {"seed"}
+    assert set(options.values()) == {None}
+    assert set(AGENTS.values()) == set(agents.AGENTS)
+    assert inspect.getdoc(AgentSettings)
+
+
+def test_stops_when_solved(tmp_path: Path, capsys) -> None:
+    assert bbo("train", *PROBE, "--solved", 1, "--out", tmp_path / "run") == 0
+    assert "seed 0 solved: evaluation 1 >= 1 after 50 of 120 steps" in capsys.readouterr().err
+    assert read_csv(tmp_path / "run" / "summary.csv")[0]["ended"] == "solved"
+
+
+def test_divergence_keeps_the_last_finite_agent_and_does_not_stop_other_seeds(
+    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learn = agents.SAC._piece
+
+    def diverges(self, player, most):
+        told = learn(self, player, most)
+        if self.seed == 0 and told.steps > 50:
+            raise Diverged(f"critic_loss became nan between steps 50 and {told.steps}")
+        return told
+
+    monkeypatch.setattr(agents.SAC, "_piece", diverges)
+    out = tmp_path / "run"
+    assert bbo("train", *PROBE, "--seeds", 2, "--out", out) == 3
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert last.startswith("bbo: error: seed 0: critic_loss became nan between steps 50 and 100")
+    assert str(out / "seed-0000" / "agent.bbo") in last
+    assert [row["ended"] for row in read_csv(out / "summary.csv")] == ["diverged", "finished"]
+    assert Agent.load(out / "seed-0000" / "agent.bbo").evaluate(1) == 1.0
+    assert "seed 0 diverged: critic_loss" in (out / "report.md").read_text()
+
+
+class Still(gymnasium.Env):
+    """Nothing happens but the reward and a picture; cut after two steps."""
+
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+    observation_space = gymnasium.spaces.Box(-1, 1, (2,))
+    action_space = gymnasium.spaces.Box(-2, 2, (1,))
+
+    def __init__(self, render_mode: str | None = None) -> None:
+        self.render_mode, self.time = render_mode, 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.time = 0
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action):
+        self.time += 1
+        return np.zeros(2, np.float32), 0.5, False, False, {}
+
+    def render(self):
+        return np.full((8, 8, 3), 100 * self.time, np.uint8)
+
+
+def test_gymnasium_environments_render_themselves(tmp_path: Path, capsys) -> None:
+    gymnasium.register("Still-v0", Still, max_episode_steps=2)
+    try:
+        options = ("--agent", "sac-star", *TINY, "--steps", 70, "--evaluate-every", 60, "--episodes", 2)
+        assert bbo("train", "Still-v0", *options, "--out", tmp_path / "run") == 0
+        assert "environment: Gymnasium's, stepped in Python" in capsys.readouterr().err
+        assert bbo("evaluate", tmp_path / "run", "--episodes", 3, "--video", tmp_path / "still.gif") == 0
+        assert "returns: 1, 1, 1" in capsys.readouterr().out
+        with Image.open(tmp_path / "still.gif") as image:
+            assert getattr(image, "n_frames", 1) == 3
+    finally:
+        del gymnasium.registry["Still-v0"]
+
+
+def test_pendulum(tmp_path: Path, capsys) -> None:
+    """Of Gymnasium itself; episodes of 200 steps."""
+    options = ("--ensemble-size", 2, *TINY, "--steps", 210, "--evaluate-every", 500, "--episodes", 1)
+    assert bbo("train", "Pendulum-v1", *options, "--out", tmp_path / "run") == 0
+    assert "prior scale: 30, a guess" in capsys.readouterr().err
+    pieces = read_metrics(tmp_path / "run" / "metrics.jsonl")
+    assert sum(len(piece["returns"]) for piece in pieces) == 1
+    assert pieces[-1]["evaluation"]["mean"] < 0
+    assert bbo("train", "Pendulun-v1", "--out", tmp_path / "other") == 2
+    assert "'Pendulum-v1'" in capsys.readouterr().err
+
+
+def begun(out: Path, pieces: int, *arguments: object) -> subprocess.Popen[str]:
+    """A training in a process of its own that has come so far."""
+    cache = {"JAX_COMPILATION_CACHE_DIR": str(jax.config.jax_compilation_cache_dir)}
+    command = [*BBO, "train", *map(str, arguments), "--out", str(out)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **cache})
+    for _ in range(1200):
+        if len(read_metrics(out / "metrics.jsonl")) >= pieces or process.poll() is not None:
+            break
+        time.sleep(0.05)
+    return process
+
+
+def test_asked_to_stop_it_keeps_what_was_learnt(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    process = begun(out, 2, *PROBE, "--steps", 100_000_000, "--evaluate-every", 100_000_000)
+    process.send_signal(signal.SIGINT)
+    _, words = process.communicate(timeout=60)
+    assert process.returncode == 130, words
+    assert "once more stops at once" in words
+    assert f"what was learnt is kept in {out}" in words
+    assert names(out) == sorted({*FILES} - {"best.bbo"})
+    assert read_csv(out / "summary.csv")[0]["ended"] == "stopped"
+    assert Agent.load(out / "agent.bbo").env_name == "probe-constant-reward"
+
+
+def test_the_second_signal_stops_at_once(tmp_path: Path) -> None:
+    """Also inside a piece that takes long."""
+    out = tmp_path / "run"
+    large = ("--batch-size", 1000, "--hidden", 256, 256)
+    process = begun(out, 1, "MountainCarContinuous-v0", *TINY, *large)
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    started = time.monotonic()
+    process.communicate(timeout=60)
+    assert time.monotonic() - started < 3
+    assert process.returncode == 143
+    assert not (out / "agent.bbo").exists()
+
+
+def test_help_lists_both() -> None:
+    done = subprocess.run([*BBO, "--help"], capture_output=True, text=True, check=False)
+    assert {"train", "evaluate", "evaluate-linear"} <= set(done.stdout.split())

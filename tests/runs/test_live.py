@@ -1,0 +1,61 @@
+"""What a run writes while it goes on: metrics line by line, in a folder that is held; and work that can be stopped."""
+
+import json
+import math
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bayesbellman.runs.folder import OURS
+from bayesbellman.runs.live_folder import live_folder, refuse_if_unusable_or_in_use
+from bayesbellman.runs.lock import LOCK, InUse
+from bayesbellman.runs.metrics import MetricsFile, read_metrics
+from bayesbellman.runs.stopping import beside
+
+
+def test_metrics_are_json_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    with MetricsFile(path) as file:
+        file.write({"steps": 1, "loss": math.nan, "returns": np.array([1.5, np.inf]), "inner": {"x": (np.float32(2),)}})
+        assert json.loads(path.read_text()) == {"steps": 1, "loss": None, "returns": [1.5, None], "inner": {"x": [2.0]}}
+        file.write({"steps": 2})
+    with path.open("a") as broken:
+        broken.write('{"steps": 3, "los')  # killed here
+    assert [record["steps"] for record in read_metrics(path)] == [1, 2]
+    assert read_metrics(tmp_path / "nothing") == []
+
+
+def test_a_live_folder_is_kept_when_the_run_fails(tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "run"
+
+    def fail_half_way() -> None:
+        with live_folder(out, ["a"], overwrite=False):
+            (out / "a").write_text("1")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_half_way()
+    assert sorted(path.name for path in out.iterdir()) == [OURS, "a"]
+    with pytest.raises(FileExistsError, match="already has files"), live_folder(out, ["a"], overwrite=False):
+        pass
+    with live_folder(out, ["b", "inner"], overwrite=True):
+        assert sorted(path.name for path in out.iterdir()) == [OURS, LOCK]
+        with pytest.raises(InUse, match="is in use by process"):
+            refuse_if_unusable_or_in_use(out, overwrite=True)
+
+
+def test_what_we_did_not_write_is_not_removed_with_a_folder_of_ours(tmp_path: Path) -> None:
+    with live_folder(tmp_path / "run", ["inner"], overwrite=False) as out:
+        (out / "inner").mkdir()
+        (out / "inner" / "notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"notes\.txt"), live_folder(out, ["inner"], overwrite=True):
+        pass
+    assert (out / "inner" / "notes.txt").exists()
+
+
+def test_work_beside_gives_its_result_or_its_error() -> None:
+    assert beside(threading.current_thread) is not threading.current_thread()
+    with pytest.raises(ZeroDivisionError):
+        beside(lambda: 1 / 0)
