@@ -165,6 +165,51 @@ def nonlinear_speed() -> str:
     return "\n".join([*lines, "", *notes])
 
 
+def control_demo() -> str:
+    """Where both agents of the demonstration ended."""
+    folder = RESULTS / "demo"
+    with (folder / "curve.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    made = json.loads((folder / "report.md").read_text(encoding="utf-8").split("```json")[1].split("```")[0])
+    lines = ["| agent | steps | solved after | mean return at the end | disagreement |", "|---|---|---|---|---|"]
+    for agent in dict.fromkeys(row["agent"] for row in rows):
+        here = [row for row in rows if row["agent"] == agent]
+        solved = next((f"{int(row['step']):,}" for row in here if float(row["mean_return"]) > 90), "-")
+        last = here[-1]
+        numbers = f"{float(last['mean_return']):.1f} | {float(last['disagreement']):.3g}"
+        lines.append(f"| {agent.upper()} | {int(last['step']):,} | {solved} | {numbers} |")
+    note = f"`{made['command']}`, seed {made['settings']['seed']}, commit {made['commit']}, {made['machine']}."
+    return "\n".join([*lines, "", note])
+
+
+def pendulum() -> str:
+    """The last evaluation of each agent on Pendulum-v1."""
+    lines = ["| agent | seed | steps | mean return of the last evaluation | best |", "|---|---|---|---|---|"]
+    notes = []
+    for agent in ("bbac", "sac"):
+        folder = RESULTS / "pendulum" / agent
+        with (folder / "summary.csv").open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                numbers = f"{float(row['last_evaluation']):.1f} | {float(row['best_evaluation']):.1f}"
+                lines.append(f"| {agent.upper()} | {row['seed']} | {int(row['steps']):,} | {numbers} |")
+        made = json.loads((folder / "config.json").read_text(encoding="utf-8"))["provenance"]
+        notes.append(f"`{made['command']}`, commit {made['commit']}, {made['machine']}.")
+    return "\n".join([*lines, "", *notes])
+
+
+def control_speed() -> str:
+    """RP-BBAC and SAC beside SBX's SAC."""
+    result = json.loads((RESULTS / "benchmarks" / "control_cpu.json").read_text(encoding="utf-8"))
+    origin, columns = result["origin"], ("contender", "steps/s", "GFLOP a step", "GFLOP/s", "share of the matrix rate")
+    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    for row in result["rows"]:
+        shown = [f"{row[c]:.3g}" if isinstance(row[c], float) else f"{row[c]}" for c in columns]
+        lines.append(f"| {' | '.join(shown)} |")
+    peers = ", ".join(f"{name} {version}" for name, version in origin["peers"].items())
+    made = f"`{origin['command']}`, {peers}, jax {origin['packages']['jax']}, commit {origin['commit']}"
+    return "\n".join([*lines, "", f"{made}, {origin['machine']}."])
+
+
 def nonlinear() -> str:
     """Final errors of the five methods on the three tasks, and the claims."""
     from bayesbellman.experiments.checking import judge
@@ -221,6 +266,9 @@ BLOCKS = {
     "off_policy": (ROOT / "docs" / "off_policy.md", off_policy),
     "randomised_prior": (ROOT / "docs" / "neural_evaluation.md", randomised_prior),
     "nonlinear_speed": (ROOT / "docs" / "neural_evaluation.md", nonlinear_speed),
+    "control_demo": (ROOT / "docs" / "control.md", control_demo),
+    "pendulum": (ROOT / "docs" / "control.md", pendulum),
+    "control_speed": (ROOT / "docs" / "control.md", control_speed),
     "nonlinear": (ROOT / "docs" / "nonlinear_experiments.md", nonlinear),
     "tsitsiklis": (ROOT / "docs" / "tsitsiklis.md", tsitsiklis),
     "linear_quirks": (ROOT / "docs" / "linear_experiments.md", linear_quirks),

@@ -86,7 +86,8 @@ def test_saved_and_loaded_agents_act_alike(trained: bb.BBAC, tmp_path: Path) -> 
     )
     np.testing.assert_array_equal(loaded.uncertainty(where).std, trained.uncertainty(where).std)
     assert loaded.settings() == trained.settings()
-    assert loaded.learn(60).num_timesteps == 60
+    assert loaded.num_timesteps == 120
+    assert loaded.learn(60).num_timesteps == 180
 
 
 def test_files_that_are_not_an_agents_are_refused(trained: bb.BBAC, tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ class Agent:
         self._env: Opened = open_environment(env, num_envs, seed)
         self._player: AbstractPlayer | None = None
         self._pending: Any = None  # a loaded state, until the player is there
+        self._loaded_steps = 0  # taken before it was saved
         self._draws = 0
         self._history: list[Progress] = []
 
@@ -144,14 +145,14 @@ class Agent:
             with progress(type(self).__name__, total_timesteps, "steps", None if progress_bar else _SILENT) as report:
                 while player.steps - first < total_timesteps:
                     told = self._piece(player, total_timesteps - (player.steps - first))
-                    report(min(told.steps - first, total_timesteps), _words(told))
+                    report(min(player.steps - first, total_timesteps), _words(told))
                     if callback is not None and callback(self, told) is False:
                         break
         return self
 
     def _piece(self, player: AbstractPlayer, most: int) -> Progress:
         sound = jax.tree.map(jnp.copy, player.agent_state)
-        before = player.steps
+        before = self.num_timesteps
         chunk: Chunk = player.advance(most)
         metrics = dict(chunk.metrics)
         if metrics:
@@ -160,10 +161,10 @@ class Agent:
         if bad:
             player.agent_state = sound
             raise Diverged(
-                f"{', '.join(bad)} became infinite or nan between steps {before:,} and {player.steps:,};"
+                f"{', '.join(bad)} became infinite or nan between steps {before:,} and {self.num_timesteps:,};"
                 f" the agent is as it was at step {before:,}. A smaller learning_rate or prior_scale may help"
             )
-        told = Progress(player.steps, chunk.returns, metrics)
+        told = Progress(self.num_timesteps, chunk.returns, metrics)
         self._history.append(told)
         return told
 
@@ -243,7 +244,7 @@ class Agent:
         arrays = read_arrays(place)
         try:
             about = json.loads(arrays.pop("about").tobytes())
-            name, settings = about["agent"], about["settings"]
+            name, settings, _ = about["agent"], about["settings"], int(about["steps"])
         except (KeyError, ValueError) as error:
             raise ValueError(f"{place} was not written by an agent's save ({error!r})") from error
         if about.get("format") != FORMAT:
@@ -256,7 +257,7 @@ class Agent:
         agent = kind(about["env"] if env is None else env, **{**settings, **changes})
         start = agent._pure().init(jax.random.key(0), agent.spaces)
         try:
-            agent._pending = tree_like(start, arrays)
+            agent._pending, agent._loaded_steps = tree_like(start, arrays), int(about["steps"])
         except Mismatch as error:
             where = agent._env.name or "this environment"
             raise ValueError(f"{place} does not fit {where} and its settings: {error}") from error
@@ -275,8 +276,8 @@ class Agent:
 
     @property
     def num_timesteps(self) -> int:
-        """Steps taken so far, the warm-up included"""
-        return 0 if self._player is None else self._player.steps
+        """Steps taken so far, warm-ups and those before a `save` included"""
+        return self._loaded_steps + (0 if self._player is None else self._player.steps)
 
     @property
     def evaluation_seed(self) -> int:
