@@ -200,7 +200,7 @@ def test_bad_agents_are_named() -> None:
         SAC(num_critics=0)
     with pytest.raises(ValueError, match="bootstrap is 0"):
         BBAC(bootstrap=0.0)
-    with pytest.raises(TypeError, match="BootDQN is for discrete actions"):
+    with pytest.raises(TypeError, match="discrete ones are not supported yet"):
         BBAC().init(KEY, Spaces(box([0.0], [1.0]), Discrete(3)))
     one = BBAC(ensemble_size=1, **SMALL)  # defined: no disagreement, one actor
     state, _ = one.update(KEY, one.init(KEY, SPACES), batch(), jnp.arange(6))

@@ -107,6 +107,10 @@ def test_files_that_are_not_an_agents_are_refused(trained: bb.BBAC, tmp_path: Pa
         bb.BBAC.load(path)
     path.write_bytes(whole)
     arrays = read_arrays(path)
+    foreign = {**json.loads(arrays["about"].tobytes()), "env": "module:Name-v0"}
+    write_arrays(path, {**arrays, "about": np.frombuffer(json.dumps(foreign).encode(), np.uint8)})
+    with pytest.raises(ValueError, match="which would import code; pass it as env"):
+        bb.BBAC.load(path)
     about = {**json.loads(arrays["about"].tobytes()), "format": 99}
     write_arrays(path, {**arrays, "about": np.frombuffer(json.dumps(about).encode(), np.uint8)})
     with pytest.raises(ValueError, match="has format 99"):
@@ -126,10 +130,19 @@ def test_a_callback_sees_each_piece_and_may_stop() -> None:
 
 
 def test_divergence_keeps_what_was_sound() -> None:
-    agent = bb.SAC(CAR, **{**SMALL, "learning_rate": 1e30})
-    with pytest.raises(Diverged, match="the agent is as it was at step 50"):
-        agent.learn(200)
-    assert np.isfinite(agent.predict([0.0, 0.0], deterministic=True)[0]).all()
+    """In both loops; what it had learnt until then acts on, and a new attempt begins with an empty replay."""
+    for env, where in ((CAR, [0.0, 0.0]), ("Pendulum-v1", [1.0, 0.0, 0.0])):
+        agent = bb.SAC(env, **{**SMALL, "learning_rate": 1e30})
+        with pytest.raises(Diverged):
+            agent.learn(200)
+        assert np.isfinite(agent.predict(where, deterministic=True)[0]).all()
+        assert agent.num_timesteps in (0, 50)
+        assert agent.learn(20).num_timesteps in (20, 70)  # of a warm-up
+
+
+def test_masks_and_noise_go_together() -> None:
+    agent = bb.BBAC(CAR, ensemble_size=2, bootstrap=0.5, target_noise=0.1, **SMALL).learn(60)
+    assert np.isfinite(agent.history[-1].metrics["critic_loss"])
 
 
 def test_same_seed_same_numbers_and_two_differ() -> None:
@@ -190,7 +203,7 @@ def test_bad_settings_are_named(settings: dict, words: str) -> None:
 
 def test_sizes_are_checked_before_training() -> None:
     with pytest.raises(ValueError, match="replay must hold at least one batch"):
-        bb.BBAC(CAR, batch_size=64, buffer_size=32).learn(10)
+        bb.BBAC(CAR, batch_size=64, buffer_size=32)
     with pytest.raises(ValueError, match="total_timesteps is 0"):
         bb.BBAC(CAR, **SMALL).learn(0)
     with pytest.raises(ValueError, match="episodes is 0"):
@@ -204,7 +217,7 @@ def test_what_an_agent_does_not_have_is_named() -> None:
         bb.BAC(CAR, target_smoothing=0.1)
     with pytest.raises(ValueError, match=r"SAC\* has one critic"):
         bb.SACStar(CAR, num_critics=2)
-    with pytest.raises(TypeError, match="BootDQN for discrete ones"):
+    with pytest.raises(TypeError, match="discrete ones are not"):
         bb.BBAC("CartPole-v1")
 
 

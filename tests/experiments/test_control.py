@@ -104,6 +104,7 @@ def test_solved_is_the_first_evaluation_above_ninety(tmp_path: Path) -> None:
 def test_the_middle_half_is_averaged() -> None:
     assert interquartile_mean(np.array([-100.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 900.0])) == 3.5
     assert interquartile_mean(np.array([7.0])) == 7.0
+    assert interquartile_mean(np.array([0.0, 0.0, 90.0, 90.0, np.nan])) == 30.0  # nan is the worst, not the best
 
 
 def test_bad_requests_are_named() -> None:

@@ -217,7 +217,7 @@ def sizes(spaces: Spaces) -> tuple[int, int]:
     """Of observations and actions; continuous ones only."""
     if not isinstance(spaces.action, Box):
         raise TypeError(
-            f"actions are {spaces.action}; this agent's are continuous (a Box). BootDQN is for discrete actions"
+            f"actions are {spaces.action}; this agent's are continuous (a Box); discrete ones are not supported yet"
         )
     return spaces.observation.size, spaces.action.size
 

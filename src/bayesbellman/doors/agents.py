@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,7 +19,7 @@ from bayesbellman._version import __version__
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.bbac import BBAC as PureBBAC
 from bayesbellman.control.sac import SAC as PureSAC
-from bayesbellman.control.train import Training
+from bayesbellman.control.train import Training, check_sizes
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors.environments import Opened, open_environment
 from bayesbellman.doors.players import AbstractPlayer, Chunk, CompiledPlayer, HostPlayer
@@ -82,7 +83,8 @@ class Agent:
         num_envs: int = 1,
         device: Literal["auto", "cpu", "gpu"] = "auto",
     ) -> None:
-        self.seed, self.learning_rate, self.discount = seed, learning_rate, discount
+        self.seed = int(seed) if isinstance(seed, np.integer) else seed
+        self.learning_rate, self.discount = learning_rate, discount
         self.hidden, self.activation = tuple(hidden), activation
         self.batch_size, self.buffer_size, self.warmup = batch_size, buffer_size, warmup
         self.target_smoothing, self.target_entropy = target_smoothing, target_entropy
@@ -93,6 +95,7 @@ class Agent:
         self._player: AbstractPlayer | None = None
         self._pending: Any = None  # a loaded state, until the player is there
         self._loaded_steps = 0  # taken before it was saved
+        self._made: AbstractAgent | None = None
         self._draws = 0
         self._history: list[Progress] = []
 
@@ -109,8 +112,16 @@ class Agent:
             raise ValueError(f"hidden is {self.hidden}; give the width of one layer or more, each >= 1")
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"activation is {self.activation!r}; accepted are {', '.join(ACTIVATIONS)}")
-        if not (isinstance(self.seed, int | np.integer) and 0 <= self.seed < 2**32):
+        check_sizes(self.batch_size, self.buffer_size, self.warmup)
+        if not (isinstance(self.seed, int) and 0 <= self.seed < 2**32):
             raise ValueError(f"seed is {self.seed!r}; accepted is a whole number from 0 to 2^32 - 1")
+
+    @property
+    def _agent(self) -> AbstractAgent:
+        """The pure agent; its settings are those that this one was made with."""
+        if self._made is None:
+            self._made = self._pure()
+        return self._made
 
     # -- what differs from agent to agent ------------------------------------------------------------------------------
 
@@ -151,22 +162,31 @@ class Agent:
         return self
 
     def _piece(self, player: AbstractPlayer, most: int) -> Progress:
-        sound = jax.tree.map(jnp.copy, player.agent_state)
-        before = self.num_timesteps
-        chunk: Chunk = player.advance(most)
-        metrics = dict(chunk.metrics)
-        if metrics:
-            metrics["disagreement"] = player.disagreement()
-        bad = [name for name, value in metrics.items() if not np.isfinite(value)]
-        if bad:
-            player.agent_state = sound
-            raise Diverged(
-                f"{', '.join(bad)} became infinite or nan between steps {before:,} and {self.num_timesteps:,};"
-                f" the agent is as it was at step {before:,}. A smaller learning_rate or prior_scale may help"
-            )
+        sound, before = jax.tree.map(jnp.copy, player.agent_state), self.num_timesteps
+        try:
+            chunk: Chunk = player.advance(most)
+            metrics = dict(chunk.metrics)
+            if metrics:
+                metrics["disagreement"] = player.disagreement()
+            bad = [name for name, value in metrics.items() if not np.isfinite(value)]
+            if not bad and not _finite(player.agent_state):
+                bad = ["a network's parameter"]
+            if bad:
+                raise Diverged(
+                    f"{', '.join(bad)} became infinite or nan between steps {before:,} and {self.num_timesteps:,};"
+                    f" the agent is as it was at step {before:,}, and would learn on with an empty replay."
+                    " A smaller learning_rate or prior_scale may help"
+                )
+        except BaseException:
+            self._fall_back(sound, before)
+            raise
         told = Progress(self.num_timesteps, chunk.returns, metrics)
         self._history.append(told)
         return told
+
+    def _fall_back(self, state: Any, steps: int) -> None:
+        """Keep the agent of a moment when all was well; replay and environment are begun anew when it learns on."""
+        self._player, self._pending, self._loaded_steps = None, state, steps
 
     def predict(
         self,
@@ -181,7 +201,7 @@ class Agent:
         """
         flat, several = self._flat(observation)
         with jax.default_device(self._device):
-            pure, agent_state = self._pure(), self._agent_state()
+            pure, agent_state = self._agent, self._agent_state()
             policy, scaled = pure.behaviour(agent_state), pure.scaling(agent_state)(flat)
             if deterministic:
                 action = policy.mean_action(scaled)
@@ -199,7 +219,7 @@ class Agent:
         """
         flat, several = self._flat(observation)
         with jax.default_device(self._device):
-            pure, agent_state = self._pure(), self._agent_state()
+            pure, agent_state = self._agent, self._agent_state()
             if action is None:
                 unit = pure.act_best(agent_state, flat)
             else:
@@ -252,15 +272,20 @@ class Agent:
         kind = AGENTS.get(name)
         if kind is None or not issubclass(kind, cls):
             raise ValueError(f"{place} holds a {name}, not a {cls.__name__}; load it with bb.{name}.load")
+        if env is None and ":" in str(about["env"]):
+            raise ValueError(f"{place} names the environment {about['env']!r}, which would import code; pass it as env")
         if env is None and about["env"] is None:
             raise ValueError(f"{place} does not name its environment; pass it as env")
         agent = kind(about["env"] if env is None else env, **{**settings, **changes})
-        start = agent._pure().init(jax.random.key(0), agent.spaces)
+        start = agent._agent.init(jax.random.key(0), agent.spaces)
         try:
-            agent._pending, agent._loaded_steps = tree_like(start, arrays), int(about["steps"])
+            state = tree_like(start, arrays)
         except Mismatch as error:
             where = agent._env.name or "this environment"
             raise ValueError(f"{place} does not fit {where} and its settings: {error}") from error
+        # observations are scaled as this environment and these settings say, not as those of the file
+        agent._pending = eqx.tree_at(lambda s: s.scaling, state, start.scaling)
+        agent._loaded_steps = int(about["steps"])
         return agent
 
     # -- what can be asked ---------------------------------------------------------------------------------------------
@@ -302,7 +327,7 @@ class Agent:
     def settings(self) -> dict[str, Any]:
         """The constructor's arguments by name, as they were given; JSON can hold them."""
         values = {name: getattr(self, name) for name in setting_names(type(self))}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {name: _plain(value) for name, value in values.items()}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._env.name or 'environment'!r}, {self.num_timesteps:,} steps)"
@@ -315,8 +340,8 @@ class Agent:
     def _make_player(self) -> AbstractPlayer:
         sizes = {"batch_size": self.batch_size, "buffer_size": self.buffer_size, "warmup": self.warmup}
         if self._env.compiled is not None:
-            return CompiledPlayer(Training(self._pure(), self._env.compiled, **sizes), int(self.seed))
-        return HostPlayer(self._pure(), self._env.host, int(self.seed), **sizes, evaluation=self._env.again)
+            return CompiledPlayer(Training(self._agent, self._env.compiled, **sizes), int(self.seed))
+        return HostPlayer(self._agent, self._env.host, int(self.seed), **sizes, evaluation=self._env.again)
 
     def _flat(self, observation: Any) -> tuple[jax.Array, bool]:
         """Observations as rows, and whether there were several."""
@@ -448,6 +473,19 @@ def _check_shared(kind: type[Agent], given: dict[str, Any]) -> None:
     for name in given:
         if name not in known:
             raise TypeError(f"{kind.__name__} has no setting {name!r}; it has {', '.join(sorted(known))}")
+
+
+def _plain(value: Any) -> Any:
+    """As JSON can hold it."""
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _finite(tree: Any) -> bool:
+    leaves = [leaf for leaf in jax.tree.leaves(tree) if jnp.issubdtype(leaf.dtype, jnp.floating)]
+    # bounds of observations may be infinite; nan is never right
+    return not any(bool(jnp.any(jnp.isnan(leaf))) for leaf in leaves)
 
 
 def _words(told: Progress) -> str:

@@ -10,6 +10,9 @@ from bayesbellman.envs.base import AbstractControlEnv, AbstractEnv
 from bayesbellman.envs.registry import ENVIRONMENTS, make_env
 from bayesbellman.envs.spaces import Box, Spaces
 
+SHARED = "MountainCarContinuous-v0"
+"""A name that is Gymnasium's too: several side by side are Gymnasium's"""
+
 
 class Opened:
     """An environment to train in: ``compiled``, or else ``host``."""
@@ -26,8 +29,11 @@ class Opened:
     ) -> None:
         if not isinstance(spaces.action, Box):
             raise TypeError(
-                f"actions are {spaces.action}; these agents are for continuous ones (a Box), BootDQN for discrete ones"
+                f"actions are {spaces.action}; these agents are for continuous ones (a Box); discrete ones are not"
+                " supported yet"
             )
+        if not bool(np.isfinite(np.asarray([spaces.action.low, spaces.action.high])).all()):
+            raise TypeError(f"bounds of actions are {spaces.action}; they must be finite")
         self.name, self.spaces, self.compiled, self.host, self.again = name, spaces, compiled, host, again
         self.observation_shape = observation_shape or (spaces.observation.size,)
         self.action_shape = action_shape or (spaces.action.size,)
@@ -50,6 +56,8 @@ def open_environment(env: Any, num_envs: int, seed: int) -> Opened:
     """From a name, an environment of ours, a Gymnasium environment or a function that makes one."""
     if isinstance(env, str) and env in ENVIRONMENTS and num_envs == 1:
         return _ours(make_env(env), env)
+    if isinstance(env, str) and env in ENVIRONMENTS and env != SHARED:
+        raise ValueError(f"num_envs is {num_envs}; {env} is ours and trained one at a time, leave it out")
     if isinstance(env, AbstractControlEnv):
         if num_envs != 1:
             raise ValueError(f"num_envs is {num_envs}; environments of ours are trained one at a time, leave it out")

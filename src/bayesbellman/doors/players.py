@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.train import CHUNK, Training, check_sizes
+from bayesbellman.core.errors import Diverged
 from bayesbellman.core.types import Transition, effective_discount
 from bayesbellman.data.replay import Replay
 from bayesbellman.envs.spaces import Box, Spaces
@@ -88,10 +89,6 @@ class CompiledPlayer(AbstractPlayer):
     @agent_state.setter
     def agent_state(self, state: Any) -> None:
         self.state = eqx.tree_at(lambda s: s.agent, self.state, state)
-
-    def restore(self, state: Any) -> None:
-        """Go on from a whole state of a run."""
-        self.state, self._steps = state, int(state.step)
 
     def advance(self, most: int) -> Chunk:
         learn = self._steps >= self.training.warmup
@@ -211,6 +208,8 @@ class HostPlayer(AbstractPlayer):
             else:
                 size = self.spaces.action.size  # pyright: ignore[reportAttributeAccessIssue] (a Box, checked)
                 actions = np.asarray(jax.random.uniform(act_key, (self.num_envs, size), minval=-1.0))
+            if not np.isfinite(actions).all():
+                raise Diverged(f"an action of the exploring policy is nan at step {self._steps:,}")
             step = self.host.step(actions)
             gamma = np.asarray(self.agent.discount, np.float32)
             transitions = Transition(
@@ -244,16 +243,27 @@ class HostPlayer(AbstractPlayer):
                 "the environment cannot be made again for evaluation; pass its name or a function that makes it"
             )
         host = self._evaluation()
+        try:
+            return self._returns(host, episodes, seed)
+        finally:
+            host.close()
+
+    def _returns(self, host: Any, episodes: int, seed: int) -> Float[np.ndarray, " episodes"]:
         observation, done = host.reset(seed), []
-        gathered = np.zeros(host.num_envs)
+        gathered, lasted = np.zeros(host.num_envs), np.zeros(host.num_envs, int)
         while len(done) < episodes:
             step = host.step(np.asarray(self._best(self._agent_state, observation)))
             gathered += np.where(step.valid, step.reward, 0.0)
+            lasted += 1
             ended = step.terminated | step.truncated
+            if np.any(lasted >= LONGEST):  # an episode without end is cut, and with it all that play beside it
+                done += gathered.tolist()
+                observation = host.reset(seed + len(done))
+                gathered[:], lasted[:] = 0.0, 0
+                continue
             done += gathered[ended].tolist()
-            gathered[ended] = 0.0
+            gathered[ended], lasted[ended] = 0.0, 0
             observation = step.observation
-        host.close()
         return np.asarray(done[:episodes])
 
     def disagreement(self) -> float:

@@ -97,7 +97,8 @@ class RandomisedPrior(AbstractPosterior[RandomisedPriorState]):
             if samples.index is None:
                 raise ValueError("target_noise needs BellmanSamples.index, which tells data apart; it is None")
             draw = jax.vmap(lambda i: jax.random.normal(jax.random.fold_in(noise_key, i), dtype=targets.dtype))
-            variance = jnp.asarray(self.member.noise_variance, targets.dtype) / samples.weights
+            counted = jnp.where(samples.weights > 0, samples.weights, 1.0)  # what weighs nothing has no noise to see
+            variance = jnp.asarray(self.member.noise_variance, targets.dtype) / counted.astype(targets.dtype)
             scale = jnp.asarray(self.noise_scale, targets.dtype)
             targets = targets + scale * jnp.sqrt(variance) * draw(samples.index)
         if prior is not None:

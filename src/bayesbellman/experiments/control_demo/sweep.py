@@ -56,8 +56,10 @@ class AgentRun(NamedTuple):
 
     @property
     def solved_at(self) -> int | None:
-        above = np.flatnonzero(self.returns.mean(axis=1) > SOLVED)
-        return int(self.steps[above[0]]) if len(above) else None
+        """The first of the evaluations in a row that are solved"""
+        above = self.returns.mean(axis=1) > SOLVED
+        lasting = [k for k in range(len(above) - LASTING + 1) if above[k : k + LASTING].all()]
+        return int(self.steps[lasting[0]]) if lasting else None
 
 
 class DemoHistory(NamedTuple):
@@ -77,7 +79,7 @@ def run_agent(agent: Agent, most_steps: int, episodes: int, report: Report, unti
     """Pieces of 1,000 steps with an evaluation after each."""
     steps, returns, disagreement, values, goals = [], [], [], [], 0
     while agent.num_timesteps < most_steps:
-        agent.learn(PIECE)
+        agent.learn(min(PIECE, most_steps - agent.num_timesteps))
         told = agent.history[-1]
         found = agent.evaluate(episodes)
         steps.append(told.steps)

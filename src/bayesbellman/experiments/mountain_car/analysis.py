@@ -22,6 +22,8 @@ HEADER = (
     "solved at the end",
     "final return, IQM",
     "95 % interval",
+    "mean",
+    "not finite",
 )
 
 
@@ -33,8 +35,8 @@ def solved_at(found: Arrays) -> Float[np.ndarray, " S"]:
 
 
 def interquartile_mean(values: Float[np.ndarray, " S"]) -> float:
-    """Mean of the middle half."""
-    ordered = np.sort(values)
+    """Mean of the middle half; a seed whose numbers are not finite counts as the worst."""
+    ordered = np.sort(np.where(np.isfinite(values), values, -np.inf))
     cut = len(ordered) // 4
     return float(np.mean(ordered[cut : len(ordered) - cut]))
 
@@ -43,7 +45,7 @@ def bootstrap_interval(values: Float[np.ndarray, " S"], draws: int = 2_000) -> t
     """95 % of interquartile means of seeds drawn again with replacement."""
     rng = np.random.default_rng(0)
     means = [interquartile_mean(rng.choice(values, len(values))) for _ in range(draws)]
-    low, high = np.quantile(means, [0.025, 0.975])
+    low, high = np.quantile(means, [0.025, 0.975], method="nearest")
     return float(low), float(high)
 
 
@@ -59,6 +61,8 @@ def summary_row(name: str, found: Arrays) -> tuple:
         int(np.sum(final > SOLVED)),
         f"{interquartile_mean(final):.1f}",
         f"{low:.1f} to {high:.1f}",
+        f"{np.mean(final):.1f}",
+        int(np.sum(~np.isfinite(final) | ~np.isfinite(found["critic_loss"][-1]))),
     )
 
 

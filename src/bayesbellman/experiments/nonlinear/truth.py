@@ -5,20 +5,24 @@ from types import ModuleType
 
 import jax
 
-from bayesbellman.data import interact, nonlinear_problems, rollout_values, truth
+from bayesbellman.data import interact, nonlinear_problems, problems, rollout, rollout_values, streams, truth
 from bayesbellman.data.nonlinear_problems import PROBLEMS, Truth
 from bayesbellman.envs import linear_quadratic, mountain_car, puddle_world
-from bayesbellman.nn import scaling
+from bayesbellman.nn import policies, scaling
 from bayesbellman.runs.cache import cached_arrays
 
 MADE_BY: tuple[ModuleType, ...] = (
     interact,
     nonlinear_problems,
+    problems,
+    rollout,
     rollout_values,
+    streams,
     truth,
     linear_quadratic,
     mountain_car,
     puddle_world,
+    policies,
     scaling,
 )
 """What true values depend on: with any of these changed they are made again."""
