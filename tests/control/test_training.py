@@ -26,7 +26,6 @@ AGENTS = {
     "SAC": SAC(**SMALL),
     "SAC*": SAC(num_critics=1, **SMALL),
 }
-agents = pytest.mark.parametrize("name", AGENTS)
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +46,15 @@ def batch(rows: int = 6) -> Transition:
     )
 
 
+def started(agent):
+    """Compiled as one: uncompiled, each small operation is a program of its own."""
+    return jax.jit(lambda key: agent.init(key, SPACES))(KEY)
+
+
+def updated(agent, state):
+    return jax.jit(lambda state: agent.update(KEY, state, batch(), jnp.arange(6)))(state)
+
+
 def run(name: str, pieces: list[int], seed: int = 0):
     training = Training(AGENTS[name], MountainCar(), batch_size=8, buffer_size=64, warmup=20)
     advance = jax.jit(training.advance, static_argnums=2)
@@ -56,7 +64,7 @@ def run(name: str, pieces: list[int], seed: int = 0):
     return state, trace
 
 
-@agents
+@pytest.mark.parametrize("name", ["BBAC", "masked", "SAC"])
 def test_pieces_do_not_change_a_bit(name: str) -> None:
     whole, _ = run(name, [30])
     assert_same_bits(whole, run(name, [7, 1, 22])[0])
@@ -64,6 +72,7 @@ def test_pieces_do_not_change_a_bit(name: str) -> None:
     assert differs(whole.agent, run(name, [30], seed=1)[0].agent)
 
 
+@pytest.mark.slow  # tests/experiments/test_control.py has one of them for every day
 def test_seeds_side_by_side_are_what_they_are_alone() -> None:
     training = Training(AGENTS["BBAC"], MountainCar(), batch_size=8, buffer_size=64, warmup=20)
 
@@ -89,7 +98,7 @@ def test_float_settings_can_be_swept_in_one_program() -> None:
 def test_targets_of_a_member_by_hand() -> None:
     """r + gamma (f_omega(s', a') + scale p(s', a')), a' of its own actor; nothing beyond a terminal transition."""
     agent = AGENTS["BBAC"]
-    state = agent.init(KEY, SPACES)
+    state = started(agent)
     moved = jax.tree.map(lambda x: x + 0.1, state.omega)  # so that omega is not psi
     state = eqx.tree_at(lambda s: s.omega, state, moved)
     data = batch()
@@ -106,8 +115,8 @@ def test_targets_of_a_member_by_hand() -> None:
 
 def test_an_update_moves_what_it_should() -> None:
     agent = AGENTS["BBAC"]
-    before = agent.init(KEY, SPACES)
-    after, metrics = agent.update(KEY, before, batch(), jnp.arange(6))
+    before = started(agent)
+    after, metrics = updated(agent, before)
     assert_same_bits(before.posterior.priors, after.posterior.priors)
     expected = jax.tree.map(lambda o, p: o + 5e-3 * (p - o), before.omega, after.posterior.members.phi)
     assert_close(after.omega, expected)
@@ -115,14 +124,14 @@ def test_an_update_moves_what_it_should() -> None:
         assert differs(getattr(before, part).parameters, getattr(after, part).parameters)
     assert set(metrics) == {"critic_loss", "temperature", "entropy"}
     bac = AGENTS["BAC"]
-    after, _ = bac.update(KEY, bac.init(KEY, SPACES), batch(), jnp.arange(6))
+    after, _ = updated(bac, started(bac))
     assert_close(after.omega, after.posterior.members.phi)
 
 
 def test_the_prior_function_steers_the_exploration_actors() -> None:
     """With critics that are zero everywhere an actor still climbs its prior function, which is how it explores."""
     agent = BBAC(ensemble_size=2, exploration_entropy=0.0, **SMALL)
-    state = agent.init(KEY, SPACES)
+    state = started(agent)
     zero = eqx.tree_at(lambda s: s.posterior.members.phi, state, jax.tree.map(jnp.zeros_like, state.omega))
     critics = agent._with_priors(zero, zero.posterior.members.phi)
     moved = agent._improved_actors(KEY, zero, critics, batch().observation, jnp.asarray(1.0))
@@ -135,7 +144,7 @@ def test_the_prior_function_steers_the_exploration_actors() -> None:
 
 def test_members_are_shown_what_their_mask_says() -> None:
     agent = AGENTS["masked"]
-    state = agent.init(KEY, SPACES)
+    state = started(agent)
     shown = np.asarray(agent._shown(state, jnp.arange(4_000)))
     np.testing.assert_array_equal(shown, agent._shown(state, jnp.arange(4_000)))  # once and for all
     assert abs(shown.mean() - 0.5) < 5 * np.sqrt(0.25 / 8_000)
@@ -145,9 +154,9 @@ def test_members_are_shown_what_their_mask_says() -> None:
 def test_sac_targets_by_hand() -> None:
     """Through one update with a huge rate the critics' gradient shows; the target itself is tested in test_bellman."""
     agent = AGENTS["SAC"]
-    state = agent.init(KEY, SPACES)
+    state = started(agent)
     assert agent.values(state, batch().observation, batch().action).shape == (2, 6)
-    after, metrics = agent.update(KEY, state, batch(), jnp.arange(6))
+    after, metrics = updated(agent, state)
     assert differs(after.actor.parameters, state.actor.parameters)
     assert np.isfinite(float(metrics["critic_loss"]))
 
@@ -203,7 +212,7 @@ def test_bad_agents_are_named() -> None:
     with pytest.raises(TypeError, match="discrete ones are not supported yet"):
         BBAC().init(KEY, Spaces(box([0.0], [1.0]), Discrete(3)))
     one = BBAC(ensemble_size=1, **SMALL)  # defined: no disagreement, one actor
-    state, _ = one.update(KEY, one.init(KEY, SPACES), batch(), jnp.arange(6))
+    state, _ = updated(one, started(one))
     assert one.values(state, batch().observation, batch().action).shape == (1, 6)
 
 
