@@ -3,6 +3,7 @@
 Thin: an agent here holds a pure agent (`bayesbellman.control`), a player that steps it, and what came of it.
 """
 
+import abc
 import inspect
 import json
 from collections.abc import Callable, Sequence
@@ -60,7 +61,7 @@ Callback = Callable[["Agent", Progress], bool | None]
 """Called after each piece; returning False ends `learn`."""
 
 
-class Agent:
+class Agent(abc.ABC):
     """What the agents share. ``env``: a name (ours or Gymnasium's), an environment of either kind, or a function that
     makes a Gymnasium one, of which ``num_envs`` then play side by side.
     """
@@ -125,8 +126,9 @@ class Agent:
 
     # -- what differs from agent to agent ------------------------------------------------------------------------------
 
+    @abc.abstractmethod
     def _pure(self) -> AbstractAgent:
-        raise NotImplementedError
+        """The agent itself, made from the settings."""
 
     def _shared(self) -> dict[str, Any]:
         return {
