@@ -7,7 +7,7 @@ arithmetic is counted (a forward pass of each network where the algorithm needs 
 to the parameters, once for one to the inputs) and held against the rate of a large float32 matrix product on the same
 device, measured before and after each contender. ``--peers``: beside SBX's SAC (the peer, in JAX too) in the same
 process, whose environment steps in Python. ``--sweep``: against the ensemble's size and the number of runs side by
-side, for a GPU.
+side, for a GPU; with a figure.
 """
 
 import argparse
@@ -20,12 +20,14 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from matplotlib.figure import Figure
 
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.bbac import BBAC
 from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training
 from bayesbellman.envs.mountain_car import MountainCar
+from bayesbellman.experiments.plotting import BLUE, FAINT, style
 from bayesbellman.runs.provenance import provenance
 from bayesbellman.runs.tables import aligned, markdown
 
@@ -63,12 +65,13 @@ class Measured(NamedTuple):
 
 
 def matrix_rate() -> float:
-    """Operations a second of a float32 product of 2048 x 2048 matrices."""
-    a = jax.random.normal(jax.random.key(0), (2048, 2048))
+    """Operations a second of a large float32 matrix product at JAX's default precision (on a GPU: of TF32)."""
+    side = 2048 if jax.default_backend() == "cpu" else 8192
+    a = jax.random.normal(jax.random.key(0), (side, side))
     product = jax.jit(lambda x: x @ x)
     jax.block_until_ready(product(a))
     best = min(_seconds(lambda: product(a)) for _ in range(5))
-    return 2 * 2048**3 / best
+    return 2 * side**3 / best
 
 
 def _seconds(function: Callable[[], Any]) -> float:
@@ -132,6 +135,30 @@ def row(name: str, found: Measured, operations: int, rate: float, runs: int = 1)
     return (name, runs, 1e6 * per_run, 1 / per_run, operations / 1e9, done / 1e9, done / rate, found.compile)
 
 
+def draw(rows: list[tuple], device: str) -> Figure:
+    """What a step costs against the ensemble's size, and against the number of runs."""
+    with style():
+        figure = Figure(figsize=(6.4, 2.6))
+        left, right = figure.subplots(1, 2)
+        by_members = sorted((int(one[0].split("=")[1]), one[2]) for one in rows if "L =" in one[0] and one[1] == 1)
+        by_runs = sorted((one[1], one[2]) for one in rows if one[0] == "RP-BBAC, L = 8")
+        for axes, points, label in ((left, by_members, "ensemble size L, one run"), (right, by_runs, "runs, L = 8")):
+            sizes, costs = zip(*points, strict=True)
+            axes.loglog(sizes, costs, "o-", color=BLUE, ms=4)
+            axes.set_xlabel(label)
+        first = by_members[0]
+        left.loglog([first[0], 64], [first[1], first[1] * 64 / first[0]], color=FAINT, ls=":", lw=0.9)
+        left.annotate("proportional to L", (8, first[1] * 8), color=FAINT, ha="right", fontsize=8)
+        right.loglog([1, 64], [by_runs[0][1], by_runs[0][1] / 64], color=FAINT, ls=":", lw=0.9)
+        right.annotate("runs for nothing", (8, by_runs[0][1] / 8), color=FAINT, ha="right", va="top", fontsize=8)
+        for axes, points in ((left, by_members), (right, by_runs)):
+            axes.set_xticks([size for size, _ in points], [f"{size}" for size, _ in points])
+            axes.minorticks_off()
+        left.set_ylabel("us a step and run")
+        figure.suptitle(f"RP-BBAC, 2 x 256, batches of 256, on {device}", fontsize=9)
+        return figure
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path)
@@ -170,6 +197,8 @@ def main() -> None:
     name = f"control_{device.platform}"
     (arguments.out / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     text = f"# Actor-critics on {device.device_kind}\n\n{markdown(HEADER, rows)}\n\n## Made by\n\n```json\n"
+    if arguments.sweep:
+        draw(rows, device.device_kind).savefig(arguments.out / f"{name}.png")
     (arguments.out / f"{name}.md").write_text(text + json.dumps(origin, indent=2) + "\n```\n", encoding="utf-8")
 
 
