@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.contracts.promises import assert_close, assert_same_bits, differs
 
-from bayesbellman.control.bbac import BBAC
+from bayesbellman.control.bbac import BBAC, two_of
 from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training, to_bounds
 from bayesbellman.core.types import Transition
@@ -105,8 +105,8 @@ def test_targets_of_a_member_by_hand() -> None:
     targets = agent._targets(jax.random.key(5), state, data)
     for member in range(3):
         pick = lambda tree, m=member: jax.tree.map(lambda x: x[m], tree)  # noqa: E731
-        key = jax.random.split(jax.random.key(5), 3)[member]
-        action = pick(state.actors.parameters).sample(key, data.next_observation).action
+        key = jax.random.split(jax.random.key(5), 4)[member]
+        action = pick(state.policies.parameters).sample(key, data.next_observation).action
         inputs = (data.next_observation, action)
         value = pick(state.omega)(inputs) + 10.0 * pick(state.posterior.priors)(inputs)
         np.testing.assert_allclose(targets[member], data.reward + data.discount * value, rtol=1e-5)
@@ -120,8 +120,10 @@ def test_an_update_moves_what_it_should() -> None:
     assert_same_bits(before.posterior.priors, after.posterior.priors)
     expected = jax.tree.map(lambda o, p: o + 5e-3 * (p - o), before.omega, after.posterior.members.phi)
     assert_close(after.omega, expected)
-    for part in ("actors", "behaviour", "log_temperature"):
-        assert differs(getattr(before, part).parameters, getattr(after, part).parameters)
+    for policy in range(4):  # three that explore, and the behaviour policy
+        then, now = (jax.tree.map(lambda x: x[policy], one.policies.parameters) for one in (before, after))  # noqa: B023
+        assert differs(then, now)
+    assert differs(before.log_temperature.parameters, after.log_temperature.parameters)
     assert set(metrics) == {"critic_loss", "temperature", "entropy"}
     bac = AGENTS["BAC"]
     after, _ = updated(bac, started(bac))
@@ -133,13 +135,48 @@ def test_the_prior_function_steers_the_exploration_actors() -> None:
     agent = BBAC(ensemble_size=2, exploration_entropy=0.0, **SMALL)
     state = started(agent)
     zero = eqx.tree_at(lambda s: s.posterior.members.phi, state, jax.tree.map(jnp.zeros_like, state.omega))
-    critics = agent._with_priors(zero, zero.posterior.members.phi)
-    moved = agent._improved_actors(KEY, zero, critics, batch().observation, jnp.asarray(1.0))
-    assert differs(moved.parameters, zero.actors.parameters)
+
+    def exploring_gradient(agent: BBAC):
+        critics = agent._with_priors(zero, zero.posterior.members.phi)
+
+        def loss(policies: TanhGaussian) -> jax.Array:
+            return agent._policy_loss(KEY, critics, critics, batch().observation, jnp.asarray(1.0), policies)[0]
+
+        return jax.tree.map(lambda x: x[:-1], jax.jit(jax.grad(loss))(zero.policies.parameters))
+
+    nothing = jax.tree.map(jnp.zeros_like, exploring_gradient(agent))
+    assert differs(exploring_gradient(agent), nothing)
     silent = BBAC(ensemble_size=2, exploration_entropy=0.0, prior_scale=0.0, **SMALL)
-    flat = silent._with_priors(zero, zero.posterior.members.phi)
-    still = silent._improved_actors(KEY, zero, flat, batch().observation, jnp.asarray(1.0))
-    assert_same_bits(still.parameters, zero.actors.parameters)
+    assert_close(exploring_gradient(silent), nothing)
+
+
+def test_each_policy_follows_its_own_loss() -> None:
+    """By hand: exploration actors their own critic, the behaviour policy the lesser of the pair, with its entropy."""
+    agent = AGENTS["BBAC"]
+    state = started(agent)
+    critics = agent._with_priors(state, state.posterior.members.phi)
+    pair = jax.tree.map(lambda x: x[jnp.array([2, 0])], critics)
+    observation, temperature = batch().observation, jnp.asarray(0.7)
+    loss, log_prob = agent._policy_loss(KEY, critics, pair, observation, temperature, state.policies.parameters)
+    keys, total = jax.random.split(KEY, 4), 0.0
+    for number in range(4):
+        policy = jax.tree.map(lambda x, n=number: x[n], state.policies.parameters)
+        drawn = policy.sample(keys[number], observation)
+        values = jax.vmap(lambda critic: critic((observation, drawn.action)))(critics)  # noqa: B023
+        value = values[number] if number < 3 else jnp.minimum(values[0], values[2])
+        total += float(jnp.mean(temperature * drawn.log_prob - value))
+    np.testing.assert_allclose(loss, total, rtol=1e-5)
+    np.testing.assert_allclose(log_prob, drawn.log_prob, rtol=1e-5)
+
+
+def test_pairs_of_critics_are_different_and_all_alike() -> None:
+    pairs = np.asarray(jax.vmap(lambda key: two_of(key, 4))(jax.random.split(KEY, 6_000)))
+    assert (pairs[:, 0] != pairs[:, 1]).all()
+    counts = np.zeros((4, 4))
+    np.add.at(counts, tuple(pairs.T), 1)
+    standard_error = np.sqrt(6_000 * (1 / 12) * (11 / 12))
+    assert np.abs(counts[~np.eye(4, dtype=bool)] - 500).max() < 5 * standard_error
+    assert two_of(KEY, 1).tolist() == [0]
 
 
 def test_members_are_shown_what_their_mask_says() -> None:

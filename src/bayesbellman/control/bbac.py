@@ -13,13 +13,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from bayesbellman.control.base import AbstractAgent
-from bayesbellman.control.parts import ADAM, Optimised, actor_loss, temperature_gradient
-from bayesbellman.core.bellman import ExpectedBellman, pushforward
+from bayesbellman.control.parts import ADAM, Optimised, actor_loss, tuned_temperature
+from bayesbellman.core.bellman import ExpectedBellman, SampledAction, pushforward
 from bayesbellman.core.trees import slow_update
 from bayesbellman.core.types import Metrics, Transition
 from bayesbellman.envs.spaces import Box, Spaces
 from bayesbellman.nn.actors import TanhGaussian
-from bayesbellman.nn.mlp import MLP
+from bayesbellman.nn.mlp import MLP, relu
 from bayesbellman.nn.priors import WithPrior
 from bayesbellman.nn.scaling import Scaling
 from bayesbellman.posterior.map_estimate import MAPEstimate
@@ -36,9 +36,8 @@ class BBACState(eqx.Module):
     """psi_l, their prior functions, their optimisers"""
     omega: MLP
     """Target critics, stacked; they have the same prior functions."""
-    actors: Optimised
-    """Exploration actors, stacked"""
-    behaviour: Optimised
+    policies: Optimised
+    """The L exploration actors and, last, the behaviour policy, stacked"""
     log_temperature: Optimised
     mask_key: Key[Array, ""]
 
@@ -53,7 +52,7 @@ class BBAC(AbstractAgent[BBACState]):
     prior_weight: Number = 3e-5
     """lambda"""
     hidden: tuple[int, ...] = eqx.field(static=True, default=(256, 256))
-    activation: Callable[[Array], Array] = eqx.field(static=True, default=jax.nn.relu)
+    activation: Callable[[Array], Array] = eqx.field(static=True, default=relu)
     learning_rate: Number = 3e-4
     discount: Number = 0.99
     target_smoothing: Number = 5e-3
@@ -79,7 +78,7 @@ class BBAC(AbstractAgent[BBACState]):
 
     def init(self, key: Key[Array, ""], spaces: Spaces) -> BBACState:
         num_observed, num_actions = sizes(spaces)
-        posterior_key, actor_key, behaviour_key, mask_key = jax.random.split(key, 4)
+        posterior_key, policy_key, mask_key = jax.random.split(key, 3)
         make_actor = partial(
             TanhGaussian.glorot,
             num_inputs=num_observed,
@@ -88,13 +87,12 @@ class BBAC(AbstractAgent[BBACState]):
             activation=self.activation,
         )
         posterior = self._posterior(num_observed + num_actions).init(posterior_key)
-        actors = jax.vmap(make_actor)(jax.random.split(actor_key, self.ensemble_size))
+        policies = jax.vmap(make_actor)(jax.random.split(policy_key, self.ensemble_size + 1))
         return BBACState(
             scaling=observation_scaling(spaces, self.scale_observations),
             posterior=posterior,
             omega=posterior.members.phi,
-            actors=Optimised.fresh_each(actors),
-            behaviour=Optimised.fresh(make_actor(behaviour_key)),
+            policies=Optimised.fresh_each(policies),
             log_temperature=Optimised.fresh(jnp.zeros(())),
             mask_key=mask_key,
         )
@@ -106,11 +104,11 @@ class BBAC(AbstractAgent[BBACState]):
     def act(
         self, key: Key[Array, ""], state: BBACState, context: Int[Array, ""], observation: Float[Array, " d"]
     ) -> Float[Array, " A"]:
-        actor = jax.tree.map(lambda x: x[context], state.actors.parameters)
+        actor = jax.tree.map(lambda x: x[context], state.policies.parameters)
         return actor.sample(key, state.scaling(observation)).action
 
     def behaviour(self, state: BBACState) -> TanhGaussian:
-        return state.behaviour.parameters
+        return jax.tree.map(lambda x: x[-1], state.policies.parameters)
 
     def scaling(self, state: BBACState) -> Scaling:
         return state.scaling
@@ -124,7 +122,7 @@ class BBAC(AbstractAgent[BBACState]):
     def update(
         self, key: Key[Array, ""], state: BBACState, batch: Transition, index: Int[Array, " batch"]
     ) -> tuple[BBACState, Metrics]:
-        next_key, critic_key, actor_key, behaviour_key, pair_key = jax.random.split(key, 5)
+        next_key, critic_key, policy_key, pair_key = jax.random.split(key, 4)
         batch = scaled(batch, state.scaling)
         targets = self._targets(next_key, state, batch)
         weights = batch.weight * self._shown(state, index).astype(batch.weight.dtype)
@@ -133,57 +131,61 @@ class BBAC(AbstractAgent[BBACState]):
             critic_key, state.posterior, inputs, targets, weights, index
         )
         critics = self._with_priors(state, posterior.members.phi)
+        pair = jax.tree.map(lambda x: x[two_of(pair_key, self.ensemble_size)], critics)
         temperature = jnp.exp(state.log_temperature.parameters)
-        actors = self._improved_actors(actor_key, state, critics, batch.observation, temperature)
-        chosen = jax.random.choice(pair_key, self.ensemble_size, (min(2, self.ensemble_size),), replace=False)
-        pair = jax.tree.map(lambda x: x[chosen], critics)
-
-        def least(inputs: tuple) -> Float[Array, " batch"]:
-            return jnp.min(jax.vmap(lambda critic: critic(inputs))(pair), axis=0)
-
-        def behaviour_loss(actor: TanhGaussian) -> tuple[Float[Array, ""], Float[Array, " batch"]]:
-            loss, drawn = actor_loss(actor, behaviour_key, least, batch.observation, temperature)
-            return loss, drawn.log_prob
-
-        gradient, log_prob = jax.grad(behaviour_loss, has_aux=True)(state.behaviour.parameters)
-        target = -float(batch.action.shape[-1]) if self.target_entropy is None else self.target_entropy
+        loss = partial(self._policy_loss, policy_key, critics, pair, batch.observation, temperature)
+        gradient, log_prob = jax.grad(loss, has_aux=True)(state.policies.parameters)
         updated = BBACState(
             scaling=state.scaling,
             posterior=posterior,
             omega=slow_update(state.omega, posterior.members.phi, self.target_smoothing),
-            actors=actors,
-            behaviour=state.behaviour.step(gradient, self.learning_rate),
-            log_temperature=state.log_temperature.step(temperature_gradient(log_prob, target), self.learning_rate),
+            policies=state.policies.step_each(gradient, self.learning_rate),
+            log_temperature=tuned_temperature(
+                state.log_temperature, log_prob, batch.action.shape[-1], self.target_entropy, self.learning_rate
+            ),
             mask_key=state.mask_key,
         )
-        return updated, {"critic_loss": metrics["loss"], "temperature": temperature, "entropy": -jnp.mean(log_prob)}
+        return updated, {"critic_loss": metrics["fit"], "temperature": temperature, "entropy": -jnp.mean(log_prob)}
 
     def _targets(self, key: Key[Array, ""], state: BBACState, batch: Transition) -> Float[Array, "L batch"]:
         """Each member's ``r + gamma Q_omega_l(s', a')``, a' of its own actor: no minimum, no entropy."""
 
-        def of_member(key: Key[Array, ""], omega: WithPrior, actor: TanhGaussian) -> Float[Array, " batch"]:
-            next_action = actor.sample(key, batch.next_observation).action
-            bellman = ExpectedBellman(lambda omega, observation, action: omega((observation, action)))
+        next_action = self._drawn(key, state.policies.parameters, batch.next_observation).action
+        bellman = ExpectedBellman(lambda omega, observation, action: omega((observation, action)))
+
+        def of_member(omega: WithPrior, next_action: Float[Array, "batch A"]) -> Float[Array, " batch"]:
             return pushforward(bellman, omega, batch, next_action).targets
 
-        keys = jax.random.split(key, self.ensemble_size)
-        return jax.vmap(of_member)(keys, self._with_priors(state, state.omega), state.actors.parameters)
+        return jax.vmap(of_member)(self._with_priors(state, state.omega), next_action[:-1])
 
-    def _improved_actors(
+    def _policy_loss(
         self,
         key: Key[Array, ""],
-        state: BBACState,
         critics: WithPrior,
+        pair: WithPrior,
         observation: Float[Array, "batch d"],
         temperature: Float[Array, ""],
-    ) -> Optimised:
+        policies: TanhGaussian,
+    ) -> tuple[Float[Array, ""], Float[Array, " batch"]]:
+        """All policies' losses; the log-densities of the behaviour policy's actions.
+
+        Each exploration actor is judged by its own critic, the behaviour policy by the lesser of two. They share no
+        parameters, so that the gradient of the sum is each one's own.
+        """
+        drawn = self._drawn(key, policies, observation)
+        own = jax.vmap(lambda critic, action: critic((observation, action)))(critics, drawn.action[:-1])
+        least = jnp.min(jax.vmap(lambda critic: critic((observation, drawn.action[-1])))(pair), axis=0)
         bonus = jnp.asarray(self.exploration_entropy, temperature.dtype) * temperature
+        exploring = actor_loss(drawn.log_prob[:-1], own, bonus)
+        behaving = actor_loss(drawn.log_prob[-1], least, temperature)
+        return jnp.sum(exploring) + behaving, drawn.log_prob[-1]
 
-        def of_member(key: Key[Array, ""], actor: Optimised, critic: WithPrior) -> Optimised:
-            gradient = jax.grad(lambda a: actor_loss(a, key, critic, observation, bonus)[0])(actor.parameters)
-            return actor.step(gradient, self.learning_rate)
-
-        return jax.vmap(of_member)(jax.random.split(key, self.ensemble_size), state.actors, critics)
+    def _drawn(
+        self, key: Key[Array, ""], policies: TanhGaussian, observation: Float[Array, "batch d"]
+    ) -> SampledAction:
+        """An action of each policy for each observation: all in one pass, whether or not the last one's is needed."""
+        keys = jax.random.split(key, self.ensemble_size + 1)
+        return jax.vmap(lambda key, policy: policy.sample(key, observation))(keys, policies)
 
     def _shown(self, state: BBACState, index: Int[Array, " batch"]) -> Bool[Array, "L batch"]:
         """Which transitions each member is shown: decided once for each, by its index."""
@@ -211,6 +213,14 @@ class BBAC(AbstractAgent[BBACState]):
             step_size=self.learning_rate,
         )
         return RandomisedPrior(member, self.ensemble_size, self.prior, self.prior_scale, noisy, self.target_noise)
+
+
+def two_of(key: Key[Array, ""], number: int) -> Int[Array, " two"]:
+    """Two different numbers below ``number``, all pairs alike; if there is but one, that one."""
+    if number == 1:
+        return jnp.zeros(1, jnp.int32)
+    first, apart = jax.random.randint(key, (2,), jnp.array([0, 1]), jnp.array([number, number]))
+    return jnp.stack([first, (first + apart) % number])
 
 
 def sizes(spaces: Spaces) -> tuple[int, int]:

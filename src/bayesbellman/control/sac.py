@@ -10,13 +10,13 @@ from jaxtyping import Array, Float, Int, Key
 
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.bbac import Number, observation_scaling, scaled, sizes
-from bayesbellman.control.parts import ADAM, Optimised, actor_loss, temperature_gradient
+from bayesbellman.control.parts import ADAM, Optimised, actor_loss, tuned_temperature
 from bayesbellman.core.bellman import SoftBellman, pushforward
 from bayesbellman.core.trees import slow_update
 from bayesbellman.core.types import Metrics, Transition
 from bayesbellman.envs.spaces import Spaces
 from bayesbellman.nn.actors import TanhGaussian
-from bayesbellman.nn.mlp import MLP
+from bayesbellman.nn.mlp import MLP, relu
 from bayesbellman.nn.scaling import Scaling
 from bayesbellman.posterior.map_estimate import MAPEstimate
 from bayesbellman.posterior.randomised_prior import RandomisedPrior, RandomisedPriorState
@@ -40,7 +40,7 @@ class SAC(AbstractAgent[SACState]):
     num_critics: int = eqx.field(static=True, default=2)
     """Their minimum is used; 1 is SAC*."""
     hidden: tuple[int, ...] = eqx.field(static=True, default=(256, 256))
-    activation: Callable[[Array], Array] = eqx.field(static=True, default=jax.nn.relu)
+    activation: Callable[[Array], Array] = eqx.field(static=True, default=relu)
     learning_rate: Number = 3e-4
     discount: Number = 0.99
     target_smoothing: Number = 5e-3
@@ -97,23 +97,22 @@ class SAC(AbstractAgent[SACState]):
         samples = pushforward(bellman, state.omega, batch, next_action, index)
         critics, metrics = self._critics(0).update(critic_key, state.critics, samples)
 
-        def least(inputs: tuple) -> Float[Array, " batch"]:
-            return jnp.min(_each(critics.members.phi, inputs), axis=0)
-
         def loss(actor: TanhGaussian) -> tuple[Float[Array, ""], Float[Array, " batch"]]:
-            value, drawn = actor_loss(actor, actor_key, least, batch.observation, temperature)
-            return value, drawn.log_prob
+            drawn = actor.sample(actor_key, batch.observation)
+            least = jnp.min(_each(critics.members.phi, (batch.observation, drawn.action)), axis=0)
+            return actor_loss(drawn.log_prob, least, temperature), drawn.log_prob
 
         gradient, log_prob = jax.grad(loss, has_aux=True)(state.actor.parameters)
-        target = -float(batch.action.shape[-1]) if self.target_entropy is None else self.target_entropy
         updated = SACState(
             scaling=state.scaling,
             critics=critics,
             omega=slow_update(state.omega, critics.members.phi, self.target_smoothing),
             actor=state.actor.step(gradient, self.learning_rate),
-            log_temperature=state.log_temperature.step(temperature_gradient(log_prob, target), self.learning_rate),
+            log_temperature=tuned_temperature(
+                state.log_temperature, log_prob, batch.action.shape[-1], self.target_entropy, self.learning_rate
+            ),
         )
-        return updated, {"critic_loss": metrics["loss"], "temperature": temperature, "entropy": -jnp.mean(log_prob)}
+        return updated, {"critic_loss": metrics["fit"], "temperature": temperature, "entropy": -jnp.mean(log_prob)}
 
     def _critics(self, num_inputs: int) -> RandomisedPrior:
         network = partial(MLP.glorot, num_inputs=num_inputs, hidden=self.hidden, activation=self.activation)

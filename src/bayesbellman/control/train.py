@@ -76,8 +76,12 @@ class Training(eqx.Module):
             key=run_key,
         )
 
-    def advance(self, state: TrainState, num_steps: Int[Array, ""], learn: bool) -> tuple[TrainState, Trace]:
-        """``num_steps`` more steps, at most `CHUNK`; without ``learn`` they are of the warm-up."""
+    def advance(self, state: TrainState, num_steps: int | Int[Array, ""], learn: bool) -> tuple[TrainState, Trace]:
+        """``num_steps`` more steps, at most `CHUNK`; without ``learn`` they are of the warm-up.
+
+        A number that is known when this is compiled (an int) spares a GPU a word with its host at every step. The two
+        kinds are different programs, and so equal to rounding only.
+        """
         shapes = jax.eval_shape(lambda: self._step(state, learn)[2])
         nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
         returns = jnp.full(CHUNK, jnp.nan, state.episode_return.dtype)
@@ -95,7 +99,9 @@ class Training(eqx.Module):
 
         start = Trace(returns, jnp.zeros((), jnp.int32), nothing)
         state, trace = jax.lax.fori_loop(0, num_steps, one, (state, start))
-        means = jax.tree.map(lambda total: total / jnp.maximum(num_steps, 1).astype(total.dtype), trace.metrics)
+        means = jax.tree.map(
+            lambda total: total / jnp.maximum(jnp.asarray(num_steps), 1).astype(total.dtype), trace.metrics
+        )
         return state, Trace(trace.returns, trace.episodes, means)
 
     def evaluate(

@@ -25,11 +25,12 @@ from bayesbellman.core.errors import Diverged
 from bayesbellman.doors.environments import Opened, open_environment
 from bayesbellman.doors.players import AbstractPlayer, Chunk, CompiledPlayer, HostPlayer
 from bayesbellman.envs.spaces import Box, Spaces
+from bayesbellman.nn.mlp import relu
 from bayesbellman.runs.arrays import read_arrays, write_arrays
 from bayesbellman.runs.progress import progress
 from bayesbellman.runs.trees import Mismatch, named_arrays, tree_like
 
-ACTIVATIONS: dict[str, Callable] = {"relu": jax.nn.relu, "tanh": jnp.tanh, "elu": jax.nn.elu, "silu": jax.nn.silu}
+ACTIVATIONS: dict[str, Callable] = {"relu": relu, "tanh": jnp.tanh, "elu": jax.nn.elu, "silu": jax.nn.silu}
 PRIOR_SCALES = {"MountainCarContinuous-v0": 100.0, "cartpole-swingup-sparse": 32.0, "cartpole-swingup-sparse-dm": 32.0}
 """The paper's, where it has one for the environment"""
 OTHER_PRIOR_SCALE = 30.0

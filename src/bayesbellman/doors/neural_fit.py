@@ -14,7 +14,7 @@ from bayesbellman.doors import checks
 from bayesbellman.doors.transitions import check_chunk
 from bayesbellman.evaluation.nonlinear_bbo import NonlinearState, TwoTimescaleBBO
 from bayesbellman.evaluation.training import train
-from bayesbellman.nn.mlp import MLP
+from bayesbellman.nn.mlp import MLP, relu
 from bayesbellman.nn.priors import WithPrior
 from bayesbellman.posterior.map_estimate import MAPEstimate
 
@@ -103,7 +103,7 @@ def build(
     """The pure estimator of these settings, made once: a new optimiser would be a new program to compile."""
     settings = (num_inputs, hidden, activation, rule, lower_steps, lower_rate, upper_rate, prior_weight, noise_variance)
     if settings not in _BUILT:
-        function = jnp.tanh if activation == "tanh" else jax.nn.relu
+        function = jnp.tanh if activation == "tanh" else relu
         member = MAPEstimate(
             network=partial(MLP.glorot, num_inputs=num_inputs, hidden=hidden, activation=function),
             optimiser=optax.adam(lower_rate),

@@ -78,7 +78,7 @@ def run_seeds(
     state = each(lambda number, key: training(number).init(key))(floats, keys)
     advance = {
         learn: jax.jit(
-            jax.vmap(lambda number, state, learn=learn: training(number).advance(state, jnp.asarray(every), learn)),
+            jax.vmap(lambda number, state, learn=learn: training(number).advance(state, every, learn)),
             donate_argnums=1,
         )
         for learn in (False, True)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from bayesbellman.core.bellman import SampledAction
-from bayesbellman.nn.mlp import MLP
+from bayesbellman.nn.mlp import MLP, relu
 
 LOG_STD_BOUNDS = (-20.0, 2.0)
 """As in SAC: the deviation is neither lost to rounding nor larger than what the tanh can tell apart."""
@@ -28,7 +28,7 @@ class TanhGaussian(eqx.Module):
         num_inputs: int,
         num_actions: int,
         hidden: Sequence[int],
-        activation: Callable[[Array], Array] = jax.nn.relu,
+        activation: Callable[[Array], Array] = relu,
     ) -> "TanhGaussian":
         return cls(MLP.glorot(key, num_inputs, hidden, activation, 2 * num_actions))
 

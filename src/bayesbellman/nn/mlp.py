@@ -18,12 +18,42 @@ def joined(inputs: Any) -> Float[Array, "*batch d"]:
     return jnp.concatenate(inputs, axis=-1) if isinstance(inputs, tuple) else inputs
 
 
+FEW_INPUTS = 8
+"""Up to so many, a layer's products are written out."""
+
+
+@jax.custom_jvp
+def relu(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """``max(x, 0)``; its derivative is read off the result, so that x itself need not be kept for it."""
+    return jnp.maximum(x, 0)
+
+
+@relu.defjvp
+def _relu_jvp(primals: tuple, tangents: tuple) -> tuple:
+    y = relu(primals[0])
+    return y, jnp.where(y > 0, tangents[0], jnp.zeros_like(tangents[0]))
+
+
+def affine(inputs: Any, kernel: Float[Array, "out d"], bias: Float[Array, " out"]) -> Float[Array, "*batch out"]:
+    """``W x + b`` for each x, which may be in parts.
+
+    With few inputs, as in a first layer, memory is what it costs. Then a product column by column that is fused with
+    what follows is cheaper than a matrix product that is not, and parts that are not differentiated cost nothing.
+    """
+    if kernel.shape[1] > FEW_INPUTS:
+        return joined(inputs) @ kernel.T + bias
+    parts = inputs if isinstance(inputs, tuple) else (inputs,)
+    columns = [part[..., k, None] for part in parts for k in range(part.shape[-1])]
+    return sum((column * kernel[:, k] for k, column in enumerate(columns)), bias)
+
+
 class MLP(eqx.Module):
     """Layers of affine maps with an activation between them; called, it gives the first of its outputs."""
 
     kernels: tuple[Float[Array, "_ _"], ...]
+    """A row for each output: gradients then come in the layout that they are needed in."""
     biases: tuple[Float[Array, " _"], ...]
-    activation: Callable[[Array], Array] = eqx.field(static=True, default=jax.nn.relu)
+    activation: Callable[[Array], Array] = eqx.field(static=True, default=relu)
 
     @classmethod
     def glorot(
@@ -31,21 +61,21 @@ class MLP(eqx.Module):
         key: Key[Array, ""],
         num_inputs: int,
         hidden: Sequence[int] = (256,),
-        activation: Callable[[Array], Array] = jax.nn.relu,
+        activation: Callable[[Array], Array] = relu,
         num_outputs: int = 1,
     ) -> "MLP":
         """Glorot-uniform kernels, zero biases: the paper's initialisation."""
         sizes = [num_inputs, *hidden, num_outputs]
-        initialise = jax.nn.initializers.glorot_uniform()
+        initialise = jax.nn.initializers.glorot_uniform(in_axis=1, out_axis=0)
         keys = jax.random.split(key, len(sizes) - 1)
-        kernels = tuple(initialise(k, shape) for k, shape in zip(keys, pairwise(sizes), strict=True))
+        kernels = tuple(initialise(k, (out, d)) for k, (d, out) in zip(keys, pairwise(sizes), strict=True))
         return cls(kernels, tuple(jnp.zeros(size) for size in sizes[1:]), activation)
 
     def outputs(self, inputs: Any) -> Float[Array, "*batch out"]:
-        x = joined(inputs)
+        x: Any = inputs
         for kernel, bias in zip(self.kernels[:-1], self.biases[:-1], strict=True):
-            x = self.activation(x @ kernel + bias)
-        return x @ self.kernels[-1] + self.biases[-1]
+            x = self.activation(affine(x, kernel, bias))
+        return affine(x, self.kernels[-1], self.biases[-1])
 
     def __call__(self, inputs: Any) -> Float[Array, "*batch"]:
         return self.outputs(inputs)[..., 0]

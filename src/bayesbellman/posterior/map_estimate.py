@@ -20,17 +20,18 @@ class MAPState(eqx.Module):
     """The current estimate, what the prior is centred on, and the optimiser's memory."""
 
     phi: Network
-    anchor: Network
-    """phi_0: the initial parameters, unless something else was put here"""
+    anchor: Network | None
+    """phi_0: the initial parameters, unless something else was put here; None: 0"""
     optimiser: PyTree
 
 
 class MAPEstimate(AbstractPosterior[MAPState]):
     """``argmin_phi sum_i w_i (b_i - B_phi(x_i))^2 / (2 sigma^2) + prior_weight ||phi - phi_0||^2``.
 
-    An update is one optimiser step on the mean over a batch. The paper lets each such step carry the whole prior, which
-    weighs it N times; ``prior_share = 1/N`` weighs it as the objective above does. A Gaussian prior ``N(phi_0, s I)``
-    is ``prior_weight = 1 / (2 s)``; the paper's ``1/sigma_0^2`` has no 1/2, and stands for the number itself.
+    An update is one optimiser step on the mean over a batch; its metrics are that ``loss``, and the ``fit`` alone. The
+    paper lets each such step carry the whole prior, which weighs it N times; ``prior_share = 1/N`` weighs it as the
+    objective above does. A Gaussian prior ``N(phi_0, s I)`` is ``prior_weight = 1 / (2 s)``; the paper's
+    ``1/sigma_0^2`` has no 1/2, and stands for the number itself.
     """
 
     network: Callable[[Key[Array, ""]], Network] = eqx.field(static=True)
@@ -52,19 +53,26 @@ class MAPEstimate(AbstractPosterior[MAPState]):
         """From given parameters, with the prior centred on them."""
         return MAPState(phi, phi, self.optimiser.init(phi))
 
-    def loss(self, phi: Network, anchor: Network, samples: BellmanSamples) -> Float[Array, ""]:
+    def loss(self, phi: Network, anchor: Network | None, samples: BellmanSamples) -> Float[Array, ""]:
         """The objective's mean over a batch (paper, eq. of the MAP estimate)."""
+        return self._loss_and_fit(phi, anchor, samples)[0]
+
+    def _loss_and_fit(
+        self, phi: Network, anchor: Network | None, samples: BellmanSamples
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
         errors = samples.targets - phi(samples.inputs)
         fit = jnp.mean(samples.weights * errors**2) / (2 * jnp.asarray(self.noise_variance, errors.dtype))
-        distance = squared_norm(jax.tree.map(lambda a, b: a - b, phi, anchor)).astype(errors.dtype)
+        apart = phi if anchor is None else jax.tree.map(lambda a, b: a - b, phi, anchor)
+        distance = squared_norm(apart).astype(errors.dtype)
         weight = jnp.asarray(self.prior_weight, errors.dtype) * jnp.asarray(self.prior_share, errors.dtype)
-        return fit + weight * distance
+        return fit + weight * distance, fit
 
     def update(self, key: Key[Array, ""], state: MAPState, samples: BellmanSamples) -> tuple[MAPState, Metrics]:
-        loss, gradient = jax.value_and_grad(self.loss)(state.phi, state.anchor, samples)
+        with_gradient = jax.value_and_grad(self._loss_and_fit, has_aux=True)
+        (loss, fit), gradient = with_gradient(state.phi, state.anchor, samples)
         steps, optimiser = self.optimiser.update(gradient, state.optimiser, state.phi)
         moved = jax.tree.map(lambda p, s: p + jnp.asarray(self.step_size, p.dtype) * s, state.phi, steps)
-        return MAPState(project_to_ball(moved, self.radius), state.anchor, optimiser), {"loss": loss}
+        return MAPState(project_to_ball(moved, self.radius), state.anchor, optimiser), {"loss": loss, "fit": fit}
 
     def sample(self, key: Key[Array, ""], state: MAPState) -> Network:
         return state.phi

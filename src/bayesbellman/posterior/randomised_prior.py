@@ -53,8 +53,7 @@ class RandomisedPrior(AbstractPosterior[RandomisedPriorState]):
         priors = None
         if self.prior == "function":
             priors = jax.vmap(self.member.network)(jax.random.split(prior_key, self.num_members))
-            nothing = jax.tree.map(jnp.zeros_like, members.anchor)
-            members = MAPState(members.phi, nothing, members.optimiser)
+            members = MAPState(members.phi, None, members.optimiser)
         return RandomisedPriorState(members, priors, jax.random.split(noise_key, self.num_members))
 
     def update(

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Key
@@ -16,7 +15,7 @@ from jaxtyping import Array, Key
 from bayesbellman.evaluation.base import AbstractEstimator
 from bayesbellman.evaluation.nonlinear_bbo import TwoTimescaleBBO
 from bayesbellman.evaluation.nonlinear_td import NonlinearTD
-from bayesbellman.nn.mlp import MLP
+from bayesbellman.nn.mlp import MLP, relu
 from bayesbellman.posterior.map_estimate import MAPEstimate
 
 ADAM = optax.adam(1.0)
@@ -34,7 +33,7 @@ class Method:
     numbers: tuple[str, ...]
     estimator: Callable[[Network, int, Numbers], AbstractEstimator]
     """``(network, lower_steps, numbers)``"""
-    activation: Callable[[Array], Array] = jax.nn.relu
+    activation: Callable[[Array], Array] = relu
 
     def maker(self, num_inputs: int, hidden: int, lower_steps: int) -> Callable[[Numbers], AbstractEstimator]:
         """The estimator as a function of its numbers alone."""
