@@ -197,6 +197,60 @@ def pendulum() -> str:
     return "\n".join([*lines, "", *notes])
 
 
+def mountain_car() -> str:
+    """Who solved it, when, and whether it stayed solved; the study of target entropies; what the check says."""
+    from bayesbellman.experiments.checking import judge
+    from bayesbellman.experiments.mountain_car import ARTEFACT
+
+    folder = RESULTS / "mountain_car"
+
+    def table(name: str) -> list[dict[str, str]]:
+        with (folder / name).open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    first = {(row["agent"], row["seed"]): row["solved_at"] for row in table("seeds.csv")}
+    later: dict[str, list[bool]] = {}
+    for row in table("curves.csv"):
+        solved = first[row["agent"], row["seed"]]
+        if solved and int(row["step"]) > int(solved):
+            later.setdefault(row["agent"], []).append(float(row["return"]) > 90)
+    names = ("agent", "seeds", "solved", "steps to solve, median", "of evaluations after that, above 90")
+    header = (*names, "solved at the end", "mean return at the end")
+    lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
+    for row in table("summary.csv"):
+        found = later.get(row["agent"])
+        share = f"{100 * sum(found) / len(found):.1f} %" if found else "-"
+        parts = (row["agent"], row["seeds"], row["solved"], row["steps to solve, median"], share)
+        lines.append(f"| {' | '.join((*parts, row['solved at the end'], row['mean']))} |")
+    entropies = table("entropies.csv")
+    lines += ["", f"| {' | '.join(entropies[0])} |", "|" + "---|" * len(entropies[0])]
+    lines += [f"| {' | '.join(row.values())} |" for row in entropies]
+    verdicts = judge(ARTEFACT.expected(), ARTEFACT.cells(folder))
+    agree = sum(verdict.ok for verdict in verdicts)
+    origin = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    size = origin["settings"]["size"]
+    made = f"`{origin['command']}`, commit {origin['commit']}, {origin['machine']}"
+    note = f"{made}; seeds 0 to {size['seeds'] - 1}, {size['steps']:,} steps; {size['episodes']} episodes each time."
+    return "\n".join([*lines, "", f"`bbo check mountain-car`: {agree} of {len(verdicts)} agree with the paper. {note}"])
+
+
+def control_gpu() -> str:
+    """What a step costs against the ensemble's size and the number of runs."""
+    result = json.loads((RESULTS / "benchmarks" / "control_gpu.json").read_text(encoding="utf-8"))
+    origin = result["origin"]
+    columns = ("contender", "runs", "us a step and run", "steps/s", "GFLOP/s", "share of the matrix rate")
+    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    for row in result["rows"]:
+        shown = [f"{row[c]:,.3g}" if isinstance(row[c], float) and row[c] < 1e3 else _whole(row[c]) for c in columns]
+        lines.append(f"| {' | '.join(shown)} |")
+    made = f"`{origin['command']}`, jax {origin['packages']['jax']}, commit {origin['commit']}, {origin['machine']}"
+    return "\n".join([*lines, "", f"{made}; the matrix rate is {origin['matrix_rate'] / 1e12:.0f} TFLOP/s."])
+
+
+def _whole(value: float | str) -> str:
+    return f"{value:,.0f}" if isinstance(value, float) else f"{value}"
+
+
 def control_speed() -> str:
     """RP-BBAC and SAC beside SBX's SAC."""
     result = json.loads((RESULTS / "benchmarks" / "control_cpu.json").read_text(encoding="utf-8"))
@@ -269,6 +323,8 @@ BLOCKS = {
     "control_demo": (ROOT / "docs" / "control.md", control_demo),
     "pendulum": (ROOT / "docs" / "control.md", pendulum),
     "control_speed": (ROOT / "docs" / "control.md", control_speed),
+    "mountain_car": (ROOT / "docs" / "control.md", mountain_car),
+    "control_gpu": (ROOT / "docs" / "control.md", control_gpu),
     "nonlinear": (ROOT / "docs" / "nonlinear_experiments.md", nonlinear),
     "tsitsiklis": (ROOT / "docs" / "tsitsiklis.md", tsitsiklis),
     "linear_quirks": (ROOT / "docs" / "linear_experiments.md", linear_quirks),

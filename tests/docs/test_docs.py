@@ -107,6 +107,8 @@ BLOCKS = [
     "control_demo",
     "pendulum",
     "control_speed",
+    "control_gpu",
+    "mountain_car",
     "nonlinear",
     "tsitsiklis",
     "randomised_prior",
