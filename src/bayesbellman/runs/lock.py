@@ -32,3 +32,17 @@ def locked(folder: Path) -> Iterator[None]:
         file.write(f"{os.getpid()} on {platform.node()}")
         file.flush()
         yield
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a process works in the folder; nothing is changed."""
+    try:
+        import fcntl
+
+        with (folder / LOCK).open("r", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except (ImportError, OSError):
+        return False
+    return False
