@@ -258,6 +258,18 @@ def test_one_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
     assert "training goes on" in said[0]
 
 
+def test_odd_places_and_no_reader(tmp_path: Path) -> None:
+    """No HOME, an ASCII locale, a folder with blanks and umlauts, a closed output: nothing of it stops a run."""
+    out = tmp_path / "ein Läufer" / ("x" * 200)
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    environment["JAX_COMPILATION_CACHE_DIR"] = str(jax.config.jax_compilation_cache_dir)
+    command = " ".join(f"'{word}'" for word in (*BBO, "train", *map(str, PROBE), "--out", str(out)))
+    done = subprocess.run(f"{command} >&- 2>&-", shell=True, env=environment, check=False, timeout=120)
+    assert done.returncode == 0
+    assert len(read_metrics(out / "metrics.jsonl")) == 3
+    assert (out / "report.md").exists()
+
+
 def test_help_says_how() -> None:
     done = subprocess.run([*BBO, "train", "--help"], capture_output=True, text=True, check=False)
     for option in ("--resume", "--force-migrate", "--checkpoint-every", "--keep-checkpoints", "--tensorboard"):
