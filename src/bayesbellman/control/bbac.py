@@ -149,7 +149,6 @@ class BBAC(AbstractAgent[BBACState]):
 
     def _targets(self, key: Key[Array, ""], state: BBACState, batch: Transition) -> Float[Array, "L batch"]:
         """Each member's ``r + gamma Q_omega_l(s', a')``, a' of its own actor: no minimum, no entropy."""
-
         next_action = self._drawn(key, state.policies.parameters, batch.next_observation).action
         bellman = ExpectedBellman(lambda omega, observation, action: omega((observation, action)))
 
