@@ -52,7 +52,7 @@ class Module:
     exported: tuple[tuple[str, str], ...] = ()
 
 
-# -- reading -------------------------------------------------------------------------------------------------------------
+# -- reading -----------------------------------------------------------------------------------------------------------
 
 
 def modules_of(room: str) -> list[Module]:
@@ -130,14 +130,19 @@ def _class(node: ast.ClassDef) -> Symbol:
             default = f" = {_default(child.value)}" if child.value is not None else ""
             signature = f"{_target(child)}: {ast.unparse(child.annotation)}{default}"
             members.append(Symbol(_target(child), "field", signature, note))
-        elif isinstance(child, ast.FunctionDef) and (not child.name.startswith("_") or child.name == "__call__"):
-            if "setter" not in "".join(ast.unparse(d) for d in child.decorator_list):
-                members.append(_method(child))
+        elif isinstance(child, ast.FunctionDef) and _is_shown(child):
+            members.append(_method(child))
     bases = tuple(ast.unparse(base) for base in node.bases)
     signature = f"class {node.name}({', '.join(bases)})" if bases else f"class {node.name}"
     if start is not None:
         signature = _call(f"{node.name}", _arguments(start.args)[1:])
     return Symbol(node.name, "class", signature, ast.get_docstring(node) or "", tuple(members), bases)
+
+
+def _is_shown(node: ast.FunctionDef) -> bool:
+    """Public methods and calling; the second half of a property is not shown again."""
+    is_setter = any(ast.unparse(decorator).endswith(".setter") for decorator in node.decorator_list)
+    return (not node.name.startswith("_") or node.name == "__call__") and not is_setter
 
 
 def _default(node: ast.expr) -> str:
@@ -195,7 +200,7 @@ def _call(name: str, arguments: list[str], returned: str = "") -> str:
     return f"{name}(\n" + "".join(f"    {argument},\n" for argument in arguments) + f"){returned}"
 
 
-# -- writing -------------------------------------------------------------------------------------------------------------
+# -- writing -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
