@@ -55,8 +55,14 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         markdown = markdown.replace("<!-- api -->", api.pages()["api.md"])
     # the marks of docs/refresh.py: a table must not follow a comment without a line between them
     markdown = re.sub(r"^<!-- (?:begin|end) \w+ -->$", "", markdown, flags=re.MULTILINE)
+    # in a table's code GitHub wants a bar escaped, and Python-Markdown does not
+    markdown = re.sub(r"^\|.*\|$", _with_plain_bars, markdown, flags=re.MULTILINE)
     parts = re.split(r"(^```.*?^```$)", markdown, flags=re.DOTALL | re.MULTILINE)
     return "".join(part if part.startswith("```") else bent(part, name) for part in parts)
+
+
+def _with_plain_bars(row: re.Match) -> str:
+    return re.sub(r"`[^`]+`", lambda code: code[0].replace(r"\|", "|"), row[0])
 
 
 def bent(markdown: str, name: str) -> str:
