@@ -254,17 +254,15 @@ def pages() -> dict[str, str]:
     rooms = read_all()
     index = Index.of(rooms)
     found = {f"api/{room}.md": room_page(room, rooms[room], index) for room in ROOMS}
-    return {**found, "api.md": front_page(rooms, index)}
+    return {**found, "api.md": front_page(index)}
 
 
-def front_page(rooms: dict[str, list[Module]], index: Index) -> str:
+def front_page(index: Index) -> str:
     """The package's own names in full, and the rooms."""
-    defined = {
-        (module.name, symbol.name): symbol for room in rooms.values() for module in room for symbol in module.symbols
-    }
     lines = ["## `bayesbellman`", ""]
     for name, module in public_names().items():
-        symbol = defined[module, name]
+        source = read_module(SOURCE.joinpath(*module.split(".")).with_suffix(".py"))
+        symbol = next(symbol for symbol in source.symbols if symbol.name == name)
         lines += _of_symbol(symbol, PACKAGE, index, "api/", level=3)
         for above in index.inherited(symbol):
             names = ", ".join(f"`{member.name}`" for member in above.members)
@@ -360,8 +358,8 @@ def _definitions(lines: list[str], index: Index, way: str) -> str:
 
 def _prose(text: str, index: Index, way: str) -> str:
     """Outside code, what Markdown would take for its own is made plain; a name in code that is documented is a link."""
-    parts = re.split(r"(``.+?``|`[^`]+`)", text, flags=re.DOTALL)
-    return "".join(_escaped(part) if not part.startswith("`") else _linked(part, index, way) for part in parts)
+    parts = re.split(r"(``.+?``|`[^`]+`|\*\*[^*]+\*\*)", text, flags=re.DOTALL)
+    return "".join(_linked(part, index, way) if part.startswith(("`", "**")) else _escaped(part) for part in parts)
 
 
 def _escaped(text: str) -> str:
@@ -369,7 +367,7 @@ def _escaped(text: str) -> str:
 
 
 def _linked(code: str, index: Index, way: str) -> str:
-    if code.startswith("``"):
+    if code.startswith(("``", "**")):
         return " ".join(code.split())
     return _link(index, code.strip("`"), way) or code
 
