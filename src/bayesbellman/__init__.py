@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from bayesbellman.doors.agents import BBAC as BBAC
     from bayesbellman.doors.agents import SAC as SAC
     from bayesbellman.doors.agents import SACStar as SACStar
+    from bayesbellman.doors.callbacks import Callback as Callback
+    from bayesbellman.doors.callbacks import StopAtReturn as StopAtReturn
+    from bayesbellman.doors.checkpoints import Checkpoints as Checkpoints
     from bayesbellman.doors.linear import LinearBBO as LinearBBO
     from bayesbellman.doors.neural import NeuralBBO as NeuralBBO
 
@@ -28,6 +31,9 @@ _PUBLIC = {
     "BAC": "bayesbellman.doors.agents",
     "SAC": "bayesbellman.doors.agents",
     "SACStar": "bayesbellman.doors.agents",
+    "Callback": "bayesbellman.doors.callbacks",
+    "StopAtReturn": "bayesbellman.doors.callbacks",
+    "Checkpoints": "bayesbellman.doors.checkpoints",
     "LinearBBO": "bayesbellman.doors.linear",
     "NeuralBBO": "bayesbellman.doors.neural",
     "RankDeficientWarning": "bayesbellman.core.errors",
@@ -38,11 +44,14 @@ __all__ = [
     "BAC",
     "BBAC",
     "SAC",
+    "Callback",
+    "Checkpoints",
     "JitterWarning",
     "LinearBBO",
     "NeuralBBO",
     "RankDeficientWarning",
     "SACStar",
+    "StopAtReturn",
     "__version__",
 ]
 

@@ -204,7 +204,7 @@ def test_damaged_arrays_are_named_and_nothing_in_them_is_executed(tmp_path: Path
     buffer = io.BytesIO()
     np.savez(buffer, a=np.array([Trap()], dtype=object))
     path.write_bytes(buffer.getvalue() + hashlib.sha256(buffer.getvalue()).digest())
-    with pytest.raises(ValueError, match="allow_pickle"):
+    with pytest.raises(ValueError, match="holds no arrays as we write them"):
         arrays.read_arrays(path)
     assert not Trap.sprung
 

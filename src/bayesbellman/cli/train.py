@@ -1,5 +1,7 @@
 """``bbo train``: train an agent, and leave it with its learning curve."""
 
+import shlex
+import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -66,7 +68,7 @@ class AgentSettings:
 class Train:
     """Train an agent for continuous actions, and leave it with its curve, its metrics and a report.
 
-    Ctrl-C keeps what was learnt. `bbo evaluate` plays the agent.
+    Ctrl-C keeps what was learnt, and --resume goes on. `bbo evaluate` plays the agent.
     """
 
     env: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ENV")]
@@ -83,6 +85,16 @@ class Train:
     """Folder for the run. [default: trained/ENV-AGENT]"""
     overwrite: bool = False
     """Replace the folder if it exists."""
+    resume: bool = False
+    """Go on with what the folder holds, from its last checkpoint; begin if it holds nothing."""
+    force_migrate: bool = False
+    """With --resume: go on also from a checkpoint of another version of this package."""
+    checkpoint_every: int | None = None
+    """Steps from one checkpoint to the next. [default: a minute, or more where that is over 2 % of the time]"""
+    keep_checkpoints: int = 2
+    """How many of the last checkpoints stay."""
+    tensorboard: bool = False
+    """Write curves for TensorBoard too."""
     evaluate_every: int = 1_000
     """Steps from one evaluation to the next."""
     episodes: int = 10
@@ -99,11 +111,24 @@ class Train:
 
         kind: type[Agent] = agents.AGENTS[AGENTS[self.agent]]
         settings = self._settings_for(kind)
+        if self.overwrite and self.resume:
+            raise ValueError("--overwrite and --resume exclude each other: begin anew, or go on")
+        if self.force_migrate and not self.resume:
+            raise ValueError("--force-migrate goes with --resume")
         names = ("steps", "seed", "seeds", "evaluate_every", "episodes", "solved")
+        names += ("checkpoint_every", "keep_checkpoints", "tensorboard")
         plan = Plan(self.env, kind, settings, **{name: getattr(self, name) for name in names})
         default = Path("trained") / f"{self.env}-{self.agent}".replace("/", "-").replace(":", "-")
         out = self.out if self.out is not None else default
-        outcome = train(plan, out, overwrite=self.overwrite, say=say)
+        outcome = train(
+            plan,
+            out,
+            overwrite=self.overwrite,
+            resume=self.resume,
+            other_version=self.force_migrate,
+            resume_command=_resume_command(sys.argv[1:]),
+            say=say,
+        )
         print(outcome.text)
         print(f"Run: {out}   Report: {out / 'report.md'}   Play: bbo evaluate {plan.folder_of(out, self.seed)}")
         diverged = {seed: end.words for seed, end in outcome.ended.items() if end.how == "diverged"}
@@ -120,6 +145,12 @@ class Train:
                 options = ", ".join(_option(field.name) for field in fields(self.settings) if field.name in known)
                 raise ValueError(f"{_option(name)} is no setting of --agent {self.agent}; it has {options}")
         return given
+
+
+def _resume_command(arguments: list[str]) -> str:
+    """What was typed, to go on."""
+    kept = [word for word in arguments if word not in ("--overwrite", "--resume")]
+    return shlex.join(["bbo", *kept, "--resume"])
 
 
 def _option(name: str) -> str:

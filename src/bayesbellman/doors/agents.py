@@ -22,6 +22,7 @@ from bayesbellman.control.bbac import BBAC as PureBBAC
 from bayesbellman.control.sac import SAC as PureSAC
 from bayesbellman.control.train import Training, check_sizes
 from bayesbellman.core.errors import Diverged
+from bayesbellman.doors.callbacks import AnyCallback, Progress, as_callbacks, go_on
 from bayesbellman.doors.environments import Opened, open_environment
 from bayesbellman.doors.players import AbstractPlayer, Chunk, CompiledPlayer, HostPlayer
 from bayesbellman.envs.spaces import Box, Spaces
@@ -45,21 +46,6 @@ class Uncertainty(NamedTuple):
     mean: Float[np.ndarray, "..."]
     std: Float[np.ndarray, "..."]
     members: Float[np.ndarray, "L ..."] | None = None
-
-
-class Progress(NamedTuple):
-    """What a callback is told after each piece of training."""
-
-    steps: int
-    """Taken so far"""
-    returns: Float[np.ndarray, " episodes"]
-    """Of the episodes that ended in this piece"""
-    metrics: dict[str, float]
-    """Means over its updates, and the ensemble's disagreement"""
-
-
-Callback = Callable[["Agent", Progress], bool | None]
-"""Called after each piece; returning False ends `learn`."""
 
 
 class Agent(abc.ABC):
@@ -172,14 +158,16 @@ class Agent(abc.ABC):
     # -- verbs ---------------------------------------------------------------------------------------------------------
 
     def learn(
-        self: Door, total_timesteps: int, *, progress_bar: bool = False, callback: Callback | None = None
+        self: Door, total_timesteps: int, *, progress_bar: bool = False, callback: AnyCallback | None = None
     ) -> Door:
         """Take that many more steps, learning from each after the warm-up.
 
-        A piece of at most 1,000 steps at a time, after each of which the callback is called.
+        A piece of at most 1,000 steps at a time, after each of which the callback is called: a function of the agent
+        and its progress, a `Callback`, or several of them. If one returns False, learning ends.
         """
         if total_timesteps < 1:
             raise ValueError(f"total_timesteps is {total_timesteps}; it must be >= 1")
+        callbacks = as_callbacks(callback)
         with jax.default_device(self._device):
             player = self.player
             first = player.steps
@@ -187,7 +175,7 @@ class Agent(abc.ABC):
                 while player.steps - first < total_timesteps:
                     told = self._piece(player, total_timesteps - (player.steps - first))
                     report(min(player.steps - first, total_timesteps), _words(told))
-                    if callback is not None and callback(self, told) is False:
+                    if not go_on(callbacks, self, told):
                         break
         return self
 
@@ -213,6 +201,10 @@ class Agent(abc.ABC):
         told = Progress(self.num_timesteps, chunk.returns, metrics)
         self._history.append(told)
         return told
+
+    def count_from(self, steps: int) -> None:
+        """So many steps were taken before those of this player (for checkpoints)."""
+        self._loaded_steps = steps
 
     def _fall_back(self, state: Any, steps: int) -> None:
         """Keep the agent of a moment when all was well; replay and environment are begun anew when it learns on."""

@@ -30,6 +30,13 @@ class Chunk(NamedTuple):
     metrics: dict[str, float]
 
 
+class Carried(NamedTuple):
+    """What a player carries from piece to piece beside replay: a tree of known shapes, and arrays of any."""
+
+    tree: PyTree
+    free: dict[str, np.ndarray]
+
+
 class AbstractPlayer(abc.ABC):
     """An agent in an environment, with all that a run carries."""
 
@@ -59,6 +66,18 @@ class AbstractPlayer(abc.ABC):
     @abc.abstractmethod
     def disagreement(self) -> float:
         """Standard deviation of the ensemble's values over replay"""
+
+    @property
+    @abc.abstractmethod
+    def replay(self) -> Replay: ...
+
+    @abc.abstractmethod
+    def carried(self) -> "Carried":
+        """All that it takes to go on, but for replay"""
+
+    @abc.abstractmethod
+    def resume(self, carried: "Carried", replay: Replay, steps: int) -> str | None:
+        """Go on from there; words on what could not be brought back, if something could not."""
 
 
 class CompiledPlayer(AbstractPlayer):
@@ -104,6 +123,17 @@ class CompiledPlayer(AbstractPlayer):
     def disagreement(self) -> float:
         return float(self._disagreement(jax.random.fold_in(self.state.key, NO_STEP), self.state))
 
+    @property
+    def replay(self) -> Replay:
+        return self.state.replay
+
+    def carried(self) -> Carried:
+        return Carried(eqx.tree_at(lambda s: s.replay, self.state, None), {})
+
+    def resume(self, carried: Carried, replay: Replay, steps: int) -> None:
+        self.state = eqx.tree_at(lambda s: s.replay, carried.tree, replay, is_leaf=lambda x: x is None)
+        self._steps = steps
+
 
 class HostPlayer(AbstractPlayer):
     """In Gymnasium environments: they step in Python, acting and learning are compiled.
@@ -130,7 +160,7 @@ class HostPlayer(AbstractPlayer):
         assert isinstance(host.spaces.action, Box)
         observed, acted = jnp.zeros(host.spaces.observation.size), jnp.zeros(host.spaces.action.size)
         example = Transition(observed, acted, jnp.zeros(()), jnp.zeros(()), observed, jnp.ones(()))
-        self.replay = Replay.empty(buffer_size, example)
+        self._replay = Replay.empty(buffer_size, example)
         self.num_envs = host.num_envs
         self._steps = 0
         self._act, self._learn = jax.jit(self._acting), jax.jit(self._learning, donate_argnums=(1, 2))
@@ -221,8 +251,8 @@ class HostPlayer(AbstractPlayer):
                 np.ones_like(step.reward),
             )
             ended = step.terminated | step.truncated
-            self._agent_state, self.replay, self.contexts, metrics = self._learn(
-                learn_key, self._agent_state, self.replay, transitions, step.valid, self.contexts, ended, learn
+            self._agent_state, self._replay, self.contexts, metrics = self._learn(
+                learn_key, self._agent_state, self._replay, transitions, step.valid, self.contexts, ended, learn
             )
             self.gathered += np.where(step.valid, step.reward, 0.0)
             returns += self.gathered[ended].tolist()
@@ -270,3 +300,32 @@ class HostPlayer(AbstractPlayer):
         batch = self.replay.sample(jax.random.fold_in(self.key, NO_STEP), self.batch_size).transitions
         values = self.agent.values(self._agent_state, batch.observation, batch.action)
         return float(jnp.mean(jnp.std(values, axis=0)))
+
+    @property
+    def replay(self) -> Replay:
+        return self._replay
+
+    def carried(self) -> Carried:
+        """Of the environments, if they can be brought back: what they need for it."""
+        tree = {"agent": self._agent_state, "contexts": self.contexts, "key": self.key}
+        environments = self.host.snapshot()
+        if environments is None:
+            return Carried(tree, {})
+        return Carried(tree, {**environments, "gathered": self.gathered.copy()})
+
+    def resume(self, carried: Carried, replay: Replay, steps: int) -> str | None:
+        self._agent_state, self.contexts, self.key = (carried.tree[name] for name in ("agent", "contexts", "key"))
+        self._replay, self._steps = replay, steps
+        try:
+            if not carried.free:
+                raise TypeError("a vector environment does not tell where it is")
+            self.observation = self.host.restore(carried.free)
+            self.gathered = np.array(carried.free["gathered"])
+        except (TypeError, ValueError, KeyError, RuntimeError) as error:
+            seeds = np.random.SeedSequence((self.host.seed, steps)).generate_state(1)
+            self.observation = self.host.reset(int(seeds[0] >> 1))
+            self.gathered = np.zeros(self.num_envs)
+            begin_key = jax.random.fold_in(jax.random.fold_in(self.key, NO_STEP), steps)
+            self.contexts = self._begin_all(begin_key, self._agent_state)
+            return f"the environment could not be brought back ({error}); a new episode begins, so bits will differ"
+        return None

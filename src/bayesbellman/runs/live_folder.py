@@ -11,18 +11,20 @@ from bayesbellman.runs.lock import LOCK, locked
 
 SCRATCH = re.compile(r"\.(.+)\.\d+\.tmp")
 """What `write_arrays` calls a file that is not yet whole"""
+NUMBERED = re.compile(r"\.?(step|steps|replay)-[\d-]+\.(bbo|npz)(\.damaged|\.\d+\.tmp)?|events\.out\.tfevents\..+")
+"""Checkpoints, diagnostics, curves for TensorBoard"""
 
 
 @contextlib.contextmanager
-def live_folder(out: Path, names: Collection[str], *, overwrite: bool) -> Iterator[Path]:
-    """``out``, fresh and locked. ``names``: of all that the run may write there, folders included.
+def live_folder(out: Path, names: Collection[str], *, overwrite: bool, resume: bool = False) -> Iterator[Path]:
+    """``out``, locked, and fresh unless ``resume``. ``names``: of all that the run may write there, folders included.
 
     They are written down at the start, so that ``overwrite`` can replace also what a killed run has left.
     """
-    refuse_if_unusable_or_in_use(out, overwrite=overwrite)
+    refuse_if_unusable_or_in_use(out, overwrite=overwrite or resume)
     out.mkdir(parents=True, exist_ok=True)
     with locked(out):
-        for name in _listed(out):
+        for name in _listed(out) if not resume else ():
             _remove(out / name)
         list_as_ours(out, [*names, LOCK])
         try:
@@ -38,8 +40,18 @@ def refuse_if_unusable_or_in_use(out: Path, *, overwrite: bool) -> None:
             _drop_scratch(out)
     refuse_if_unusable(out, overwrite=overwrite)
     for name in _listed(out):
-        if (out / name).is_dir():
-            refuse_if_unusable(out / name, overwrite=overwrite)
+        if (inner := out / name).is_dir():
+            _refuse_inner(inner, overwrite=overwrite)
+
+
+def _refuse_inner(folder: Path, *, overwrite: bool) -> None:
+    """A folder of ours inside a run: of a seed, with a list of its own, or of files that we number as we write them."""
+    if (folder / OURS).exists():
+        refuse_if_unusable_or_in_use(folder, overwrite=overwrite)
+        return
+    foreign = sorted(path.name for path in folder.iterdir() if not NUMBERED.fullmatch(path.name))
+    if foreign:
+        raise FileExistsError(f"{folder} has files that bbo did not write ({', '.join(foreign[:3])}); move them away")
 
 
 def list_as_ours(folder: Path, names: Collection[str]) -> None:

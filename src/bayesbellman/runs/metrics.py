@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -9,20 +10,40 @@ from typing import Any, Self
 
 
 class MetricsFile:
-    """Writes such a file. JSON has no nan and no infinity: they become null."""
+    """Writes such a file. JSON has no nan and no infinity: they become null.
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("w", encoding="utf-8")
+    ``until``: go on with a file that is there, from what it says of steps up to that one; the rest of it is dropped.
+    """
+
+    def __init__(self, path: Path, until: int | None = None) -> None:
+        kept = [] if until is None else [one for one in read_metrics(path) if one["steps"] <= until]
+        text = "".join(_line(record) for record in kept)
+        scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        scratch.write_text(text, encoding="utf-8")
+        scratch.replace(path)
+        self.kept = kept
+        self._file = path.open("r+b")
+        self._end = self._file.seek(0, os.SEEK_END)
+        self._pending = b""
 
     def write(self, record: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(finite(record), allow_nan=False) + "\n")
+        """If it fails (a full disk), nothing is lost: the next call writes it too, and there is no half a line."""
+        self._pending += _line(record).encode()
+        self._file.seek(self._end)
+        self._file.truncate()
+        self._file.write(self._pending)
         self._file.flush()
+        self._end, self._pending = self._end + len(self._pending), b""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._file.close()
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    return json.dumps(finite(record), allow_nan=False) + "\n"
 
 
 def finite(value: Any) -> Any:

@@ -11,7 +11,8 @@ from bayesbellman.runs.metrics import finite
 from bayesbellman.runs.provenance import provenance
 
 CONFIG, METRICS, AGENT, BEST = "config.json", "metrics.jsonl", "agent.bbo", "best.bbo"
-OF_A_SEED = (CONFIG, METRICS, AGENT, BEST)
+ENDED, CHECKPOINTS, TENSORBOARD = "ended.json", "checkpoints", "tensorboard"
+OF_A_SEED = (CONFIG, METRICS, AGENT, BEST, ENDED, CHECKPOINTS, TENSORBOARD)
 CURVE, SUMMARY, REPORT = "curve.png", "summary.csv", "report.md"
 OF_ALL_SEEDS = (CONFIG, CURVE, SUMMARY, REPORT)
 
@@ -29,9 +30,15 @@ class Plan:
     evaluate_every: int = 1_000
     episodes: int = 10
     solved: float | None = None
+    checkpoint_every: int | None = None
+    """Steps; None: a minute, or longer where that takes more than 2 % of the time"""
+    keep_checkpoints: int = 2
+    tensorboard: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("steps", "seeds", "evaluate_every", "episodes"):
+        for name in ("steps", "seeds", "evaluate_every", "episodes", "checkpoint_every", "keep_checkpoints"):
+            if name == "checkpoint_every" and self.checkpoint_every is None:
+                continue
             if getattr(self, name) < 1:
                 option = "--" + name.replace("_", "-")
                 raise ValueError(f"{option} is {getattr(self, name)}; accepted is a whole number >= 1")
@@ -63,6 +70,22 @@ class Plan:
                 "provenance": provenance(),
             }
         )
+
+
+def changes(kept: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """How the run that was begun differs from the one asked for; more or fewer steps are no difference."""
+
+    def flat(config: Mapping[str, Any]) -> dict[str, Any]:
+        settings = {f"setting {name}": value for name, value in config["settings"].items() if name != "device"}
+        run = {f"--{name.replace('_', '-')}": value for name, value in config["run"].items() if name != "steps"}
+        return {"environment": config["env"], "agent": config["agent"], **run, **settings}
+
+    try:
+        then, here = flat(kept), flat(now)
+    except (KeyError, TypeError, AttributeError) as error:
+        return [f"its {CONFIG} is not ours ({error!r})"]
+    names = [name for name in dict.fromkeys([*here, *then]) if then.get(name) != here.get(name)]
+    return [f"{name} was {then.get(name)}, is {here.get(name)}" for name in names]
 
 
 class Ended(NamedTuple):

@@ -1,0 +1,182 @@
+"""Checkpoints of a run in a folder: the last few are kept, and of replay only what is new is written each time.
+
+``step-NNN.bbo`` holds networks, optimisers, environment, random keys and counters; ``replay-START-STOP.bbo`` holds
+transitions START to STOP, counted from the first that was ever stored. A checkpoint names the pieces of replay that it
+needs.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayesbellman.runs.bundle import Corrupt, read_bundle, read_facts, write_bundle
+from bayesbellman.runs.trees import Mismatch
+
+STEP = re.compile(r"step-(\d{12})\.bbo")
+PIECE = re.compile(r"replay-(\d{15})-(\d{15})\.bbo")
+SCRATCH = re.compile(r"\.(?:step|replay)-[\d-]+\.bbo\.\d+\.tmp")
+MOST_PIECES = 100
+"""Then replay is written as one again"""
+
+
+Ring = Mapping[str, tuple[str, tuple[int, ...]]]
+"""Type and shape of each array of replay"""
+
+
+class Snapshot(NamedTuple):
+    """All that a run needs to go on as if nothing had happened."""
+
+    arrays: Mapping[str, np.ndarray]
+    ring: Mapping[str, np.ndarray]
+    """Replay; along the first axis transition i is at ``i % capacity``."""
+    stored: int
+    """Transitions that ever came to replay"""
+    facts: Mapping[str, Any]
+
+
+class CheckpointFolder:
+    """The checkpoints of one run. ``keep``: how many of the last stay."""
+
+    def __init__(self, folder: Path, keep: int = 2) -> None:
+        if keep < 1:
+            raise ValueError(f"keep is {keep}; accepted is a number >= 1")
+        self.folder, self.keep = folder, keep
+        self._pieces: list[tuple[int, int]] = []
+
+    def write(self, step: int, snapshot: Snapshot) -> Path:
+        """A new checkpoint; then what no kept one needs is removed."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        pieces = self._write_replay(snapshot)
+        facts = {"step": step, "stored": snapshot.stored, "replay": [list(piece) for piece in pieces]}
+        shapes = {name: [kind, list(shape)] for name, (kind, shape) in ring_of(snapshot.ring).items()}
+        path = self.folder / _step_name(step)
+        write_bundle(path, snapshot.arrays, {**facts, "ring": shapes, "run": dict(snapshot.facts)})
+        self._pieces = pieces
+        self.collect()
+        return path
+
+    def _write_replay(self, snapshot: Snapshot) -> list[tuple[int, int]]:
+        """Transitions that the last checkpoint did not have, in a piece of their own."""
+        capacity, stored = _capacity(snapshot.ring), snapshot.stored
+        oldest = max(0, stored - capacity)
+        pieces = [piece for piece in self._pieces if piece[1] > oldest]
+        start = max(oldest, pieces[-1][1] if pieces else 0)
+        if len(pieces) >= MOST_PIECES:
+            pieces, start = [], oldest
+        if start < stored:
+            rows = np.arange(start, stored) % capacity
+            part = {name: np.asarray(array)[rows] for name, array in snapshot.ring.items()}
+            write_bundle(self.folder / _piece_name(start, stored), part, {"start": start, "stop": stored})
+            pieces.append((start, stored))
+        return pieces
+
+    def steps(self) -> list[int]:
+        """Of the checkpoints that are there, oldest first"""
+        if not self.folder.is_dir():
+            return []
+        return sorted(int(found[1]) for path in self.folder.iterdir() if (found := STEP.fullmatch(path.name)))
+
+    def latest(self, ring: Ring, say: Callable[[str], None] = lambda words: None) -> Snapshot | None:
+        """The last one that is whole; None if there are none at all. ``ring``: types and shapes that replay must have.
+
+        Of those that are not whole it is said, and they are put aside, with ``.damaged`` added to their names.
+        """
+        faults = []
+        for step in reversed(self.steps()):
+            try:
+                found = self.read(step, ring)
+            except Corrupt as error:
+                faults.append((self.folder / _step_name(step), str(error)))
+                continue
+            for path, fault in faults:
+                say(f"{fault}; going on from step {step:,}")
+                path.replace(path.with_name(path.name + ".damaged"))
+            return found
+        if faults:
+            raise Corrupt(f"no checkpoint in {self.folder} is whole; the last one: {faults[0][1]}")
+        return None
+
+    def read(self, step: int, ring: Ring) -> Snapshot:
+        """One checkpoint, with its replay put together, or `Corrupt`."""
+        path = self.folder / _step_name(step)
+        arrays, facts = read_bundle(path)
+        try:
+            stored, shapes, run = int(facts["stored"]), dict(facts["ring"]), dict(facts["run"])
+            pieces = [(int(start), int(stop)) for start, stop in facts["replay"]]
+            found = {str(name): (str(kind), tuple(map(int, shape))) for name, (kind, shape) in shapes.items()}
+        except (KeyError, TypeError, ValueError) as error:
+            raise Corrupt(f"{path} has a manifest that is not a checkpoint's ({error!r})") from error
+        if found != dict(ring):  # before memory is asked for
+            names = sorted(name for name in {*found, *ring} if found.get(name) != ring.get(name))
+            changes = "; ".join(f"{name} is {found.get(name)}, not {ring.get(name)}" for name in names[:5])
+            raise Mismatch(f"{path}: its replay is not this run's: {changes}")
+        filled = self._read_replay(path, pieces, stored, ring)
+        self._pieces = pieces
+        return Snapshot(arrays, filled, stored, run)
+
+    def _read_replay(
+        self,
+        path: Path,
+        pieces: list[tuple[int, int]],
+        stored: int,
+        types: Ring,
+    ) -> dict[str, np.ndarray]:
+        parts = []
+        for start, stop in pieces:
+            part, _ = read_bundle(self.folder / _piece_name(start, stop))
+            if set(part) != set(types) or any(
+                len(array) != stop - start or (array.dtype.str, array.shape[1:]) != (types[name][0], types[name][1][1:])
+                for name, array in part.items()
+            ):
+                raise Corrupt(f"{self.folder / _piece_name(start, stop)} does not belong to {path.name}")
+            parts.append((start, stop, part))
+        capacity = min((shape[0] for _, shape in types.values()), default=0)
+        oldest = max(0, stored - capacity)
+        if [start for start, *_ in parts][1:] != [stop for _, stop, _ in parts][:-1] or (
+            stored > 0 and (not parts or parts[0][0] > oldest or parts[-1][1] != stored)
+        ):
+            raise Corrupt(f"{path}: its pieces of replay do not follow on one another")
+        ring = {name: np.zeros(shape, dtype) for name, (dtype, shape) in types.items()}  # zeros cost no memory yet
+        for start, stop, part in parts:
+            held = np.arange(max(start, oldest), stop)
+            for name, array in part.items():
+                ring[name][held % capacity] = array[held - start]
+        return ring
+
+    def collect(self) -> None:
+        """Remove what no kept checkpoint needs, and what a killed process was about to write."""
+        if not self.folder.is_dir():
+            return
+        steps = self.steps()
+        kept = steps[-self.keep :]
+        needed = set()
+        for step in kept:
+            try:
+                needed |= {_piece_name(*piece) for piece in read_facts(self.folder / _step_name(step))["replay"]}
+            except (Corrupt, KeyError, TypeError):
+                continue  # what it needed cannot be known, nor used
+        for path in self.folder.iterdir():
+            found = STEP.fullmatch(path.name)
+            old_step = found is not None and int(found[1]) not in kept
+            old_piece = PIECE.fullmatch(path.name) is not None and path.name not in needed
+            if old_step or old_piece or SCRATCH.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
+
+def ring_of(arrays: Mapping[str, np.ndarray]) -> dict[str, tuple[str, tuple[int, ...]]]:
+    return {name: (array.dtype.str, tuple(array.shape)) for name, array in arrays.items()}
+
+
+def _step_name(step: int) -> str:
+    return f"step-{step:012d}.bbo"
+
+
+def _piece_name(start: int, stop: int) -> str:
+    return f"replay-{start:015d}-{stop:015d}.bbo"
+
+
+def _capacity(ring: Mapping[str, np.ndarray]) -> int:
+    return len(next(iter(ring.values())))

@@ -1,0 +1,276 @@
+"""``bbo train --resume``: killed at any moment, a run goes on bit by bit, and nothing of it is lost or doubled."""
+
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from tests.cli.test_cli import BBO, read_csv
+from tests.cli.test_train import bbo
+
+from bayesbellman.runs.bundle import read_bundle
+from bayesbellman.runs.metrics import read_metrics
+
+SMALL = ("--hidden", 8, "--batch-size", 16, "--buffer-size", 700, "--warmup", 50, "--episodes", 1)
+OFTEN = ("--evaluate-every", 200, "--checkpoint-every", 100)
+CAR = ("MountainCarContinuous-v0", "--ensemble-size", 2, *SMALL, *OFTEN)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _as_users_have_it():
+    jax.config.update("jax_numpy_dtype_promotion", "standard")
+    yield
+    jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+
+def digest(run: Path) -> str:
+    """Of parameters, optimisers, replay, environment, random keys, counters and metrics; not of the clock."""
+    found = hashlib.sha256()
+    arrays, facts = read_bundle(max((run / "checkpoints").glob("step-*.bbo")))
+    facts["run"]["more"].pop("seconds")
+    found.update(json.dumps(facts["run"]).encode() + str(facts["stored"]).encode())
+    for name, array in arrays.items():
+        found.update(name.encode() + array.tobytes())
+    for record in read_metrics(run / "metrics.jsonl"):
+        found.update(json.dumps({**record, "seconds": 0}).encode())
+    found.update((run / "agent.bbo").read_bytes() + (run / "best.bbo").read_bytes())
+    return found.hexdigest() + ring_digest(run)
+
+
+def ring_digest(run: Path) -> str:
+    """Of replay, however it was cut into pieces."""
+    parts = [read_bundle(path) for path in sorted((run / "checkpoints").glob("replay-*"))]
+    rows = {name: np.concatenate([arrays[name] for arrays, _ in parts])[-700:] for name in parts[0][0]}
+    return hashlib.sha256(b"".join(name.encode() + array.tobytes() for name, array in rows.items())).hexdigest()
+
+
+def begin(out: Path, *arguments: object, patch: str = "") -> subprocess.Popen[str]:
+    """In a process of its own; ``patch`` is run in it first."""
+    cache = {"JAX_COMPILATION_CACHE_DIR": str(jax.config.jax_compilation_cache_dir)}
+    cache["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    words = ["train", *map(str, arguments), "--out", str(out), "--resume"]
+    code = f"{patch}\nfrom bayesbellman.cli.main import main\nmain({words!r})"
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **cache},
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nothing happened to."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    process = begin(out, *CAR, "--steps", 1600)
+    _, words = process.communicate(timeout=200)
+    assert process.returncode == 0, words
+    return out
+
+
+KILL = "import os, signal\ndef kill(*given):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+MOMENTS = {
+    "before it is on disk": """
+from bayesbellman.runs import bundle
+flush = bundle.flush_to_disk
+def full(file):
+    kill() if 'step-000000000400' in file.name else flush(file)
+bundle.flush_to_disk = full
+""",
+    "before it has its name": """
+from bayesbellman.runs import bundle
+publish = bundle.publish
+def named(scratch, path):
+    kill() if path.name == 'step-000000000800.bbo' else publish(scratch, path)
+bundle.publish = named
+""",
+    "before the old ones are removed": """
+from bayesbellman.runs.checkpoint import CheckpointFolder
+collect = CheckpointFolder.collect
+def removing(self):
+    kill() if 1200 in self.steps() else collect(self)
+CheckpointFolder.collect = removing
+""",
+}
+
+
+def test_killed_inside_the_writing_of_checkpoints_it_goes_on_bit_by_bit(whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    for moment, patch in MOMENTS.items():
+        process = begin(out, *CAR, "--steps", 1600, patch=KILL + patch)
+        _, words = process.communicate(timeout=200)
+        assert process.returncode == -signal.SIGKILL, (moment, words)
+    process = begin(out, *CAR, "--steps", 1600)
+    _, words = process.communicate(timeout=200)
+    assert process.returncode == 0, words
+    assert "seed 0 goes on from step 1,200" in words
+    assert digest(out) == digest(whole)
+    assert not list((out / "checkpoints").glob(".*"))
+    steps = [record["steps"] for record in read_metrics(out / "metrics.jsonl")]
+    assert steps == sorted(set(steps))
+
+
+def kill_often(out: Path, times: int, longest: float, *arguments: object) -> None:
+    """At random moments, from before it has begun to after it has ended; then to the end."""
+    moments = random.Random(0)
+    for _ in range(times):
+        process = begin(out, *arguments)
+        time.sleep(moments.uniform(0, longest))
+        process.kill()
+        process.communicate(timeout=60)
+    process = begin(out, *arguments)
+    _, words = process.communicate(timeout=300)
+    assert process.returncode == 0, words
+
+
+@pytest.mark.slow
+def test_twenty_kills_change_no_bit(tmp_path: Path) -> None:
+    long = (*CAR, "--steps", 30_000)
+    process = begin(tmp_path / "whole", *long)
+    started = time.monotonic()
+    process.communicate(timeout=600)
+    assert process.returncode == 0
+    kill_often(tmp_path / "run", 20, 0.7 * (time.monotonic() - started), *long)
+    assert digest(tmp_path / "run") == digest(tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_kills_change_no_bit_in_a_gymnasium_environment(tmp_path: Path) -> None:
+    pendulum = ("Pendulum-v1", "--agent", "sac", *SMALL, *OFTEN, "--steps", 2_000)
+    process = begin(tmp_path / "whole", *pendulum)
+    started = time.monotonic()
+    process.communicate(timeout=600)
+    assert process.returncode == 0
+    kill_often(tmp_path / "run", 5, time.monotonic() - started, *pendulum)
+    assert digest(tmp_path / "run") == digest(tmp_path / "whole")
+
+
+PROBE = ("probe-constant-reward", "--agent", "sac-star", *SMALL, *OFTEN, "--steps", 400)
+
+
+@pytest.fixture(scope="module")
+def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("probe") / "run"
+    assert bbo("train", *PROBE, "--out", out) == 0
+    return out
+
+
+def test_what_is_finished_is_left_alone(probe: Path, capsys) -> None:
+    before = {path: path.read_bytes() for path in probe.rglob("*.bbo")}
+    assert bbo("train", *PROBE, "--out", probe, "--resume") == 0
+    assert "seed 0 finished before" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in probe.rglob("*.bbo")} == before
+    assert read_csv(probe / "summary.csv")[0]["ended"] == "finished"
+
+
+def test_a_changed_setting_is_shown(probe: Path, capsys) -> None:
+    changed = ("--episodes", 2, "--learning-rate", 0.01, "--resume")
+    assert bbo("train", *PROBE, "--out", probe, *changed) == 2
+    words = capsys.readouterr().err
+    assert "--resume: " in words
+    assert "--episodes was 1, is 2; setting learning_rate was 0.0003, is 0.01" in words
+
+
+def test_a_run_can_be_made_longer(probe: Path, tmp_path: Path, capsys) -> None:
+    longer = (*PROBE, "--steps", 600)
+    assert bbo("train", *longer, "--out", probe, "--resume") == 0
+    assert "seed 0 goes on from step 400" in capsys.readouterr().err
+    assert bbo("train", *longer, "--out", tmp_path / "at once") == 0
+    assert digest(probe) == digest(tmp_path / "at once")
+
+
+def test_options_that_exclude_each_other(tmp_path: Path, capsys) -> None:
+    assert bbo("train", *PROBE, "--out", tmp_path / "x", "--resume", "--overwrite") == 2
+    assert "exclude each other" in capsys.readouterr().err
+    assert bbo("train", *PROBE, "--out", tmp_path / "x", "--force-migrate") == 2
+    assert "--force-migrate goes with --resume" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_full_disk_is_survived_for_a_while(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old checkpoint stays, nothing half-written does, and metrics are complete when there is room again."""
+    from bayesbellman.runs import bundle
+
+    flush, calls = bundle.flush_to_disk, []
+
+    def full_at_first(file) -> None:
+        calls.append(file.name)
+        if len(calls) == 1:
+            raise OSError(28, "No space left on device")
+        flush(file)
+
+    monkeypatch.setattr(bundle, "flush_to_disk", full_at_first)
+    out = tmp_path / "run"
+    assert bbo("train", *PROBE, "--out", out) == 0
+    words = capsys.readouterr().err
+    assert words.count("could not be kept ([Errno 28] No space left on device); training goes on, 2 more such") == 1
+    assert [record["steps"] for record in read_metrics(out / "metrics.jsonl")] == [50, 200, 400]
+    assert [path.name for path in (out / "checkpoints").glob("step-*")] == ["step-000000000400.bbo"]
+
+
+def test_a_disk_that_stays_full_ends_it(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bayesbellman.runs import bundle
+
+    out = tmp_path / "run"
+    assert bbo("train", *PROBE, "--out", out) == 0
+    kept = sorted(path.name for path in (out / "checkpoints").iterdir())
+
+    def full(file) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(bundle, "flush_to_disk", full)
+    often = ("--steps", 2_000, "--resume")
+    assert bbo("train", *PROBE, *often, "--out", out) == 2
+    words = capsys.readouterr().err
+    assert "0 more such and it stops" in words
+    assert "go on with: " in words
+    assert sorted(path.name for path in (out / "checkpoints").iterdir()) == kept
+
+
+def test_curves_for_tensorboard(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "run"
+    assert bbo("train", *PROBE, "--out", out, "--tensorboard") == 0
+    (events,) = (out / "tensorboard").iterdir()
+    assert b"return/evaluation" in events.read_bytes()
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    assert bbo("train", *PROBE, "--out", tmp_path / "without", "--tensorboard") == 0
+    assert capsys.readouterr().err.count("needs tensorboardX") == 1
+
+
+def test_one_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
+    from bayesbellman.runs.tensorboard import TensorBoard
+
+    said: list[str] = []
+    (tmp_path / "file").write_text("in the way")
+    with TensorBoard(tmp_path / "file" / "inside", said.append) as board:
+        board.write(1, {"x": 1.0})
+        board.write(2, {"x": 1.0})
+    assert len(said) == 1
+    assert "training goes on" in said[0]
+
+
+def test_odd_places_and_no_reader(tmp_path: Path) -> None:
+    """No HOME, an ASCII locale, a folder with blanks and umlauts, a closed output: nothing of it stops a run."""
+    out = tmp_path / "ein Läufer" / ("x" * 200)
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    environment["JAX_COMPILATION_CACHE_DIR"] = str(jax.config.jax_compilation_cache_dir)
+    command = " ".join(f"'{word}'" for word in (*BBO, "train", *map(str, PROBE), "--out", str(out)))
+    done = subprocess.run(f"{command} >&- 2>&-", shell=True, env=environment, check=False, timeout=120)
+    assert done.returncode == 0
+    assert len(read_metrics(out / "metrics.jsonl")) == 3
+    assert (out / "report.md").exists()
+
+
+def test_help_says_how() -> None:
+    done = subprocess.run([*BBO, "train", "--help"], capture_output=True, text=True, check=False)
+    for option in ("--resume", "--force-migrate", "--checkpoint-every", "--keep-checkpoints", "--tensorboard"):
+        assert option in done.stdout

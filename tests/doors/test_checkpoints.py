@@ -1,0 +1,150 @@
+"""An agent that is brought back goes on bit by bit as it would have; what is not its own is refused."""
+
+from pathlib import Path
+
+import gymnasium
+import jax
+import numpy as np
+import pytest
+
+import bayesbellman as bb
+from bayesbellman.compat.gymnasium.faults import EnvironmentWarning
+from bayesbellman.doors.agents import Agent
+from bayesbellman.doors.checkpoints import CheckpointWarning
+from bayesbellman.runs.trees import Mismatch, named_arrays
+
+CAR = "MountainCarContinuous-v0"
+SMALL = {"hidden": (8,), "batch_size": 16, "buffer_size": 90, "warmup": 50}
+
+
+@pytest.fixture(autouse=True)
+def _as_users_have_it():
+    with jax.numpy_dtype_promotion("standard"):
+        yield
+
+
+def all_of(agent: Agent) -> dict[str, np.ndarray]:
+    """Networks, optimisers, replay, environment, random keys, counters"""
+    carried = agent.player.carried()
+    return {**named_arrays(carried.tree), **carried.free, **named_arrays(agent.player.replay)}
+
+
+def assert_same(one: Agent, other: Agent) -> None:
+    ours, theirs = all_of(one), all_of(other)
+    assert set(ours) == set(theirs)
+    for name, array in ours.items():
+        np.testing.assert_array_equal(array, theirs[name], err_msg=name)
+    assert one.num_timesteps == other.num_timesteps
+
+
+MAKERS = {
+    "compiled": lambda: bb.BBAC(CAR, ensemble_size=2, seed=3, **SMALL),
+    "host": lambda: bb.SAC("Pendulum-v1", seed=3, **SMALL),
+    "host, two side by side": lambda: bb.SAC("Pendulum-v1", seed=3, num_envs=2, **SMALL),
+}
+
+
+@pytest.mark.parametrize("name", ["compiled", "host", pytest.param("host, two side by side", marks=pytest.mark.slow)])
+def test_going_on_changes_no_bit(tmp_path: Path, name: str) -> None:
+    whole = MAKERS[name]().learn(300)
+    begun = MAKERS[name]()
+    assert bb.Checkpoints(tmp_path, every=100).restore(begun) is None
+    begun.learn(230, callback=bb.Checkpoints(tmp_path, every=100))  # pieces end at the warm-up and at 230
+    again = MAKERS[name]()
+    checkpoints = bb.Checkpoints(tmp_path, every=100)
+    assert checkpoints.restore(again) == {}
+    assert again.num_timesteps == 230
+    again.learn(70, callback=checkpoints)
+    assert_same(whole, again)
+    assert len(list(tmp_path.glob("step-*"))) == 2
+
+
+def test_checkpoints_are_taken_when_they_are_due(tmp_path: Path) -> None:
+    seen = []
+
+    class Watching(bb.Callback):
+        def on_checkpoint(self, agent: Agent, path: Path) -> None:
+            seen.append((agent.num_timesteps, path.name))
+
+    agent, checkpoints = MAKERS["compiled"](), bb.Checkpoints(tmp_path, every=100)
+    for _ in range(10):
+        agent.learn(40, callback=[checkpoints, Watching()])
+    assert seen == [(steps, f"step-{steps:012d}.bbo") for steps in (120, 200, 320, 400)]
+    hurried = bb.Checkpoints(tmp_path, seconds=0.0)
+    assert hurried.due(agent)
+    hurried.save(agent)
+    hurried._cost = 1e6  # one that takes long comes seldom
+    assert not hurried.due(agent)
+
+
+class Wandering(gymnasium.Env):
+    """Its own noise: the same seed and actions lead elsewhere each time."""
+
+    observation_space = gymnasium.spaces.Box(-10.0, 10.0, (1,), np.float32)
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
+    noise = np.random.default_rng()
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None):
+        super().reset(seed=seed)
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: np.ndarray):
+        return self.noise.uniform(-1, 1, 1).astype(np.float32), 0.0, False, False, {}
+
+
+def test_an_environment_that_cannot_be_brought_back_is_named(tmp_path: Path) -> None:
+    with pytest.warns(EnvironmentWarning, match="two plays under seed 0"):
+        agent = bb.SAC(Wandering, **SMALL)
+    agent.learn(60, callback=bb.Checkpoints(tmp_path, every=10))
+    with pytest.warns(EnvironmentWarning, match="two plays under seed 0"):
+        again = bb.SAC(Wandering, **SMALL)
+    with pytest.warns(CheckpointWarning, match="could not be brought back .* a new episode begins"):
+        bb.Checkpoints(tmp_path).restore(again)
+    assert again.num_timesteps == 60
+    again.learn(10)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kept")
+    with jax.numpy_dtype_promotion("standard"):
+        agent = bb.SAC(CAR, **SMALL)
+        bb.Checkpoints(folder).save(agent)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (lambda: bb.SACStar(CAR, **SMALL), "agent was 'SAC', is 'SACStar'"),
+        (lambda: bb.SAC(CAR, **{**SMALL, "learning_rate": 1e-3}), "setting learning_rate was 0.0003, is 0.001"),
+        (lambda: bb.SAC(CAR, seed=5, **SMALL), "setting seed was 0, is 5"),
+        (lambda: bb.SAC("cartpole-swingup-sparse", **SMALL), "its replay is not this run's"),
+        (lambda: bb.SAC(CAR, **{**SMALL, "buffer_size": 70}), "its replay is not this run's"),
+    ],
+)
+def test_a_checkpoint_of_something_else_is_refused(kept: Path, other, words: str) -> None:
+    with pytest.raises(Mismatch, match=words):
+        bb.Checkpoints(kept).restore(other())
+
+
+def test_another_version_is_refused_unless_asked(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bayesbellman.doors.checkpoints.__version__", "99.0")
+    with pytest.raises(Mismatch, match=r"version was '.*', is '99\.0' \(--force-migrate goes on"):
+        bb.Checkpoints(kept).restore(bb.SAC(CAR, **SMALL))
+    assert bb.Checkpoints(kept).restore(bb.SAC(CAR, **SMALL), other_version=True) == {}
+
+
+def test_another_jax_is_said_and_another_precision_refused(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jax, "__version__", "0.0.1")
+    with pytest.warns(CheckpointWarning, match=r"made with jax .*, this is 0\.0\.1: bits may differ"):
+        bb.Checkpoints(kept).restore(bb.SAC(CAR, **SMALL))
+    monkeypatch.undo()
+    with jax.enable_x64(True), pytest.raises(Mismatch, match=r"replay is not this run's|x64 was False, is True"):
+        bb.Checkpoints(kept).restore(bb.SAC(CAR, **SMALL))
+
+
+def test_bad_settings_are_named(tmp_path: Path) -> None:
+    for bad, words in (({"every": 0}, "every is 0"), ({"keep": 0}, "keep is 0"), ({"seconds": -1}, "seconds is -1")):
+        with pytest.raises(ValueError, match=words):
+            bb.Checkpoints(tmp_path, **bad)
