@@ -13,10 +13,10 @@ import pytest
 import bayesbellman as bb
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 STATUSES = {"done", "part", "planned", "theory"}
-page = pytest.mark.parametrize("path", PAGES, ids=[p.name for p in PAGES])
+page = pytest.mark.parametrize("path", PAGES, ids=[p.relative_to(ROOT).as_posix() for p in PAGES])
 
 
 @page

@@ -49,8 +49,35 @@ class Uncertainty(NamedTuple):
 
 
 class Agent(abc.ABC):
-    """What the agents share. ``env``: a name (ours or Gymnasium's), an environment of either kind, or a function that
-    makes a Gymnasium one, of which ``num_envs`` then play side by side.
+    """What the agents share.
+
+    Parameters
+    ----------
+    env
+        A name (ours or Gymnasium's), an environment of either kind, or a function that makes a Gymnasium one, of which
+        ``num_envs`` then play side by side.
+    seed
+        Of everything random in the run.
+    learning_rate
+        Of all networks and the temperature (Adam).
+    discount
+        ``gamma``, below 1.
+    hidden, activation
+        Widths of the networks' hidden layers; ``"relu"``, ``"tanh"``, ``"elu"`` or ``"silu"`` between them.
+    batch_size, buffer_size
+        Transitions of an update, and transitions that replay holds.
+    warmup
+        Steps with uniform actions before the first update.
+    target_smoothing
+        How far target critics go towards the critics in each update.
+    target_entropy
+        At which the temperature holds the policy; None is minus the number of actions.
+    scale_observations
+        Bring observations to [-1, 1] where their space has bounds.
+    num_envs
+        Gymnasium environments that play side by side, with one update for each step of each.
+    device
+        ``"auto"`` is JAX's first choice; ``"cpu"`` and ``"gpu"`` insist.
     """
 
     def __init__(
@@ -365,8 +392,23 @@ def _arguments(kind: type) -> list[str]:
 class BBAC(Agent):
     """The Bayesian Bellman actor-critic with randomised priors (RP-BBAC): deep exploration for continuous actions.
 
-    ``prior_scale=None`` takes the paper's for its environments (MountainCar 100, sparse cart-pole 32) and 30 for
-    others; the prior functions' values should be of the size of returns that seem possible.
+    Parameters
+    ----------
+    ensemble_size
+        Members, each a critic and an exploring actor with a prior function of its own.
+    prior_scale
+        Factor of the prior functions, whose values should be of the size of returns that seem possible. None takes the
+        paper's for its environments (MountainCar 100, sparse cart-pole 32) and 30 for others.
+    prior_weight
+        Of the penalty on the trained parameters.
+    exploration_entropy
+        Entropy bonus of the exploring actors, in units of the temperature; the paper's equations have none, 0.
+    target_noise
+        Deviation of the noise that each member sees on each transition's target.
+    bootstrap
+        Probability with which a member is shown a transition.
+    shared
+        Those of `Agent`.
     """
 
     def __init__(
@@ -422,7 +464,15 @@ class BAC(BBAC):
 
 
 class SAC(Agent):
-    """Soft actor-critic, the baseline."""
+    """Soft actor-critic, the baseline.
+
+    Parameters
+    ----------
+    num_critics
+        The least of them is believed.
+    shared
+        Those of `Agent`.
+    """
 
     def __init__(self, env: Any, *, num_critics: int = 2, **shared: Any) -> None:
         self.num_critics = num_critics

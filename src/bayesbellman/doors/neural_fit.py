@@ -83,6 +83,7 @@ def train_members(
 
 @jax.jit
 def values(networks: WithPrior, inputs: Float[Array, "rows d"]) -> Float[Array, "L rows"]:
+    """Each member's values at the rows."""
     return jax.vmap(lambda network: network(inputs))(networks)
 
 
@@ -150,6 +151,7 @@ def checked_data(given: tuple, num_inputs: int | None, *, proper_policy: bool) -
 
 
 def scaling_of(inputs: np.ndarray, wanted: bool) -> Scaling:
+    """Mean and deviation of each column, by which inputs are scaled; or a scaling that changes nothing."""
     if not wanted:
         return Scaling(np.zeros(inputs.shape[1]), np.ones(inputs.shape[1]))
     deviation = inputs.std(axis=0)

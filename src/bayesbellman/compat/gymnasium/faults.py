@@ -51,6 +51,7 @@ def read_observation(given: object, space: gymnasium.spaces.Box, place: Place) -
 
 
 def read_numbers(field: str, given: object, shape: tuple[int, ...], place: Place) -> np.ndarray:
+    """A float32 array of this shape; anything else is the environment's fault."""
     try:
         array = np.asarray(given)
     except ValueError:  # a ragged list
@@ -64,6 +65,7 @@ def read_numbers(field: str, given: object, shape: tuple[int, ...], place: Place
 
 
 def read_reward(given: object, place: Place) -> float:
+    """One number, as float32 has it."""
     array = np.asarray(given)
     if array.dtype.kind not in "biuf" or array.size != 1:
         raise EnvironmentFailed(f"reward is {type(given).__name__} {_short(given)}, not one number", place)
@@ -72,6 +74,7 @@ def read_reward(given: object, place: Place) -> float:
 
 
 def read_flag(field: str, given: object, place: Place) -> bool:
+    """True or False, also where it comes as 0 or 1."""
     if isinstance(given, bool | np.bool_):
         return bool(given)
     array = np.asarray(given)

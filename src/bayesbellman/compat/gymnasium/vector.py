@@ -118,6 +118,7 @@ class Vector(AbstractSource):
 
 
 def autoreset_mode(env: VectorEnv) -> AutoresetMode:
+    """When a vector environment resets those that ended: it must say so itself."""
     mode = (env.metadata or {}).get("autoreset_mode")
     if not isinstance(mode, AutoresetMode):
         raise ValueError(
