@@ -205,6 +205,18 @@ def test_stops_when_solved(tmp_path: Path, capsys) -> None:
     assert read_csv(tmp_path / "run" / "summary.csv")[0]["ended"] == "solved"
 
 
+def test_an_evaluation_that_is_nan_is_worse_than_any(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    means = iter([np.nan, -7.0, np.nan])
+    monkeypatch.setattr(agents.SAC, "evaluate", lambda self, episodes: np.full(episodes, next(means)))
+    out = tmp_path / "run"
+    assert bbo("train", *PROBE, "--out", out) == 0
+    monkeypatch.undo()
+    assert Agent.load(out / "best.bbo").num_timesteps == 100  # of 50, 100 and 120
+    capsys.readouterr()
+    assert bbo("evaluate", out, "--episodes", 1) == 0
+    assert capsys.readouterr().out.splitlines()[2].split() == ["1", "-", "1", "1"]  # one episode has no deviation
+
+
 def test_divergence_keeps_the_last_finite_agent_and_does_not_stop_other_seeds(
     tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:

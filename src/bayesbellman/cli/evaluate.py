@@ -42,8 +42,9 @@ class Evaluate:
             check_video(self.video, agent)
         returns = agent.evaluate(self.episodes, seed=seed)
         print(f"{type(agent).__name__} on {agent.env_name}, {path}, {self.episodes} episodes, seed {seed}")
-        numbers = (returns.mean(), returns.std(ddof=1) if len(returns) > 1 else 0.0, returns.min(), returns.max())
-        print(aligned(("mean", "std", "min", "max"), [[float(number) for number in numbers]]))
+        spread = float(returns.std(ddof=1)) if len(returns) > 1 else "-"
+        row = (float(returns.mean()), spread, float(returns.min()), float(returns.max()))
+        print(aligned(("mean", "std", "min", "max"), [row]))
         print("returns: " + ", ".join(f"{value:.6g}" for value in returns.tolist()))
         if self.video is not None:
             from bayesbellman.experiments.training.video import write_video

@@ -1,6 +1,7 @@
 """Trains an agent, seed after seed, and keeps what comes of it as it comes."""
 
 import json
+import math
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -134,8 +135,9 @@ class _Run:
     def evaluate(self, steps: int) -> dict[str, Any]:
         returns = self.agent.evaluate(self.plan.episodes)
         mean = self.said["evaluation"] = float(returns.mean())
-        if self.best is None or mean > self.best:
-            self.best = mean
+        rank = -math.inf if math.isnan(mean) else mean
+        if self.best is None or rank > self.best:
+            self.best = rank
             self.agent.save(self.folder / BEST)
         if self.plan.solved is not None and mean >= self.plan.solved:
             words = f"evaluation {mean:.4g} >= {self.plan.solved:g} after {steps:,} of {self.plan.steps:,} steps"
