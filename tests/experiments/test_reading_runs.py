@@ -35,7 +35,7 @@ def test_a_run_that_ended(folder: Path) -> None:
 
 def test_what_is_no_run_is_said(tmp_path: Path) -> None:
     assert not is_run(tmp_path)
-    with pytest.raises(FileNotFoundError, match="holds no config.json"):
+    with pytest.raises(FileNotFoundError, match=r"holds no config\.json"):
         read_run(tmp_path)
     (tmp_path / "config.json").write_text("{}")
     assert not is_run(tmp_path)
