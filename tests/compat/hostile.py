@@ -1,5 +1,8 @@
 """Environments that do wrong, each in one way."""
 
+import os
+import signal
+import time
 from typing import Any
 
 import gymnasium
@@ -90,6 +93,40 @@ class Raises(Line):
         if self.resets == 1 and self.time == 1:
             raise ZeroDivisionError("the wheel came off")
         return super().step(action)
+
+
+class Hangs(Line):
+    """In its second step."""
+
+    def step(self, action: Any) -> Any:
+        if self.time == 1:
+            time.sleep(300)
+        return super().step(action)
+
+
+class Dies(Line):
+    """In its second step, as by a fault in some C code."""
+
+    def step(self, action: Any) -> Any:
+        if self.time == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().step(action)
+
+
+class RaisesInLongEpisodes(Line):
+    """In the third step of every second episode."""
+
+    resets = 0
+
+    def reset(self, **given: Any) -> tuple[Any, dict]:
+        RaisesInLongEpisodes.resets += 1
+        return super().reset(**given)
+
+    def step(self, action: Any) -> Any:
+        if self.time == 2 and RaisesInLongEpisodes.resets % 2:
+            raise ZeroDivisionError("the wheel came off")
+        observation, _, *rest = super().step(action)
+        return (observation, 1.0, *rest)
 
 
 class RaisesInReset(Line):

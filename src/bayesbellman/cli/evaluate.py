@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
+
+if TYPE_CHECKING:
+    from bayesbellman.doors.agents import Agent
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,15 @@ class Evaluate:
         path = self._agent_file()
 
         from bayesbellman.doors.agents import Agent
-        from bayesbellman.runs.tables import aligned
 
         if self.episodes < 1:
             raise ValueError(f"--episodes is {self.episodes}; accepted is a whole number >= 1")
-        agent = Agent.load(path, device=self.device)
+        with Agent.load(path, device=self.device) as agent:
+            self._play(agent, path)
+
+    def _play(self, agent: "Agent", path: Path) -> None:
+        from bayesbellman.runs.tables import aligned
+
         seed = agent.evaluation_seed if self.seed is None else self.seed
         if not 0 <= seed < 2**31:
             raise ValueError(f"--seed is {seed}; accepted is a whole number from 0 to 2^31 - 1")

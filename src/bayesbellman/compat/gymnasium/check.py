@@ -15,6 +15,7 @@ from bayesbellman.compat.gymnasium.faults import (
     read_flag,
     read_observation,
     read_reward,
+    said,
     unpack,
 )
 from bayesbellman.compat.gymnasium.host import HostEnv
@@ -143,9 +144,7 @@ class _Trial:
             self.findings.append(f"{what}; {fix}")
 
     def _give_up(self, method: str, error: Exception, fix: str) -> NoReturn:
-        what = (
-            str(error) if isinstance(error, EnvironmentFailed) else f"{method}() raised {type(error).__name__}: {error}"
-        )
+        what = str(error) if isinstance(error, EnvironmentFailed) else f"{method}() {said(error)}"
         raise _Broken([*self.findings, f"{what}; {fix}"]) from error
 
 

@@ -41,8 +41,17 @@ class NotFinite(EnvironmentFailed):
     """An environment gave NaN or infinity."""
 
 
+class OtherProcess(RuntimeError):
+    """An environment that has a process of its own raised, hangs or died; the words say which, without a subject."""
+
+
 class EnvironmentWarning(UserWarning):
     """An environment does what it should not, and the run goes on."""
+
+
+def said(error: Exception) -> str:
+    """What a method did, from what came of it."""
+    return str(error) if isinstance(error, OtherProcess) else f"raised {type(error).__name__}: {error}"
 
 
 def read_observation(given: object, space: gymnasium.spaces.Box, place: Place) -> Float[np.ndarray, " d"]:

@@ -28,7 +28,7 @@ def draw(settled: Settled, improvement: Mapping[tuple[str, str], Any]) -> Figure
     with style():
         below = 1.0 + 0.42 * max(number, 2)
         figure = Figure(figsize=(max(8.0, 4.0 * len(envs)), 3.4 + below))
-        above, under = figure.subfigures(2, 1, height_ratios=(3.4, below))
+        above, under = np.ravel(figure.subfigures(2, 1, height_ratios=(3.4, below)))  # pyright: ignore
         for axes, env in zip(above.subplots(1, len(envs), squeeze=False)[0], envs, strict=True):
             _curves(axes, settled, env, colours)
         handles, labels = above.axes[0].get_legend_handles_labels()

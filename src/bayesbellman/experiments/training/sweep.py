@@ -81,7 +81,7 @@ def train(plan: Plan, out: Path, *, overwrite: bool, say: Say) -> Outcome:
 
 def _train_seed(plan: Plan, seed: int, agent: Agent, folder: Path, request: StopRequest, say: Say) -> Ended:
     title = type(agent).__name__ if plan.seeds == 1 else f"{type(agent).__name__}, seed {seed}"
-    with MetricsFile(folder / METRICS) as file, progress(title, plan.steps, "steps") as report:
+    with agent, MetricsFile(folder / METRICS) as file, progress(title, plan.steps, "steps") as report:
         run = _Run(plan, agent, folder, file, report, request)
         try:
             beside(run)
