@@ -185,6 +185,52 @@ class UnseededNoise(Line):
         return np.array([self.start, np.random.default_rng().uniform(0, 100)], dtype=np.float32)
 
 
+class UnseededLater(Line):
+    """The start is by the seed; what follows is not."""
+
+    def seen(self) -> Any:
+        noise = np.random.default_rng().uniform(0, 100) if self.time else 0
+        return np.array([self.start, noise], dtype=np.float32)
+
+
+class BeginsByItself(Line):
+    """Answers a step that comes before the first reset."""
+
+    start, time = 7, 0
+
+
+class CannotBeCopied(Line):
+    def __init__(self) -> None:
+        super().__init__()
+        self.device = (number for number in range(3))  # as a connection would be
+
+
+class SharesItsState(Line):
+    """A copy of it is no copy: what it counts is not its own."""
+
+    count = 0
+
+    def step(self, action: Any) -> Any:
+        SharesItsState.count += 1
+        return super().step(action)
+
+    def seen(self) -> Any:
+        return np.array([self.start, SharesItsState.count % 7], dtype=np.float32)
+
+
+class NeverEnds(Line):
+    def __init__(self) -> None:
+        super().__init__(length=10**9)
+
+    def seen(self) -> Any:
+        return np.array([self.start, 0], dtype=np.float32)
+
+
+class CannotBeMade(Line):
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+
+
 class ArrayReward(Line):
     def step(self, action: Any) -> Any:
         observation, reward, *rest = super().step(action)

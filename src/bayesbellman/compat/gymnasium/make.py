@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial
+from typing import Any
 
 import gymnasium
 from gymnasium.vector import VectorEnv
@@ -39,7 +40,7 @@ def make_host_env(
     if timeout is not None:
         env = partial(Isolated, _sendable(env), timeout)
     if isinstance(env, str):
-        by_id, env = env, lambda: _made(by_id)
+        by_id, env = env, lambda: made_by_id(by_id)
     host = HostEnv(env, num_envs, seed=seed, bad_values=bad_values, restarts=restarts)
     if check and (findings := check_environment(host.first, seed)):
         listed = "\n".join(f"- {finding}" for finding in findings)
@@ -53,7 +54,7 @@ def _sendable(env: str | AnyEnv | Callable[[], AnyEnv]) -> Callable[[], gymnasiu
         with contextlib.suppress(ModuleNotFoundError):
             if (maker := maker_of(env)) is not None:
                 return maker
-        with contextlib.closing(_made(env)) as made:  # a name without its version; or an error with near ones
+        with contextlib.closing(made_by_id(env)) as made:  # a name without its version; or an error with near ones
             assert made.spec is not None
             return partial(gymnasium.make, made.spec, disable_env_checker=True)
     if isinstance(env, gymnasium.Env | VectorEnv) or not callable(env):
@@ -64,10 +65,11 @@ def _sendable(env: str | AnyEnv | Callable[[], AnyEnv]) -> Callable[[], gymnasiu
     return env  # pyright: ignore[reportReturnType] (checked where it is made)
 
 
-def _made(name: str) -> gymnasium.Env:
+def made_by_id(name: str, **arguments: Any) -> gymnasium.Env:
+    """Gymnasium's, or an error that says which id is close."""
     try:
         # Gymnasium's own checker looks at every step, and knows less of what matters here than `check_environment`.
-        return gymnasium.make(name, disable_env_checker=True)
+        return gymnasium.make(name, disable_env_checker=True, **arguments)
     except gymnasium.error.DependencyNotInstalled as error:
         raise ModuleNotFoundError(f"env: {name!r} needs a package that is not installed: {error}") from error
     except (gymnasium.error.Error, ModuleNotFoundError) as error:
