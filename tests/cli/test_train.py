@@ -246,8 +246,15 @@ class Still(gymnasium.Env):
     observation_space = gymnasium.spaces.Box(-1, 1, (2,))
     action_space = gymnasium.spaces.Box(-2, 2, (1,))
 
+    there = 0
+    """Made, and not closed"""
+
     def __init__(self, render_mode: str | None = None) -> None:
         self.render_mode, self.time = render_mode, 0
+        Still.there += 1
+
+    def close(self):
+        Still.there -= 1
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -268,6 +275,7 @@ def test_gymnasium_environments_render_themselves(tmp_path: Path, capsys) -> Non
         options = ("--agent", "sac-star", *TINY, "--steps", 70, "--evaluate-every", 60, "--episodes", 2)
         assert bbo("train", "Still-v0", *options, "--out", tmp_path / "run") == 0
         assert "environment: Gymnasium's, stepped in Python" in capsys.readouterr().err
+        assert Still.there == 0
         assert bbo("evaluate", tmp_path / "run", "--episodes", 3, "--video", tmp_path / "still.gif") == 0
         assert "returns: 1, 1, 1" in capsys.readouterr().out
         with Image.open(tmp_path / "still.gif") as image:

@@ -35,6 +35,9 @@ class Runs:
             print(json.dumps([state.as_json() for state in states], indent=2, allow_nan=False))
         elif states:
             print(aligned(HEADER, [state.row(time.time()) for state in states]))
+            for state in states:
+                if state.reason:
+                    print(f"{state.folder} is unreadable: {state.reason}")
         else:
             where = ", ".join(str(place) for place in places)
             print(f"No runs within {DEPTH} levels below {where}. bbo train makes one.")

@@ -53,7 +53,7 @@ class State(NamedTuple):
         if len(self.counts) > 1 or sum(self.counts.values()) > 1:
             status = ", ".join(f"{self.counts[how]} {how}" for how in ORDER if how in self.counts)
         if self.reason:
-            return (self.title, f"unreadable: {self.reason}", "-", "-", _ago(self.written, now), str(self.folder))
+            return ("-", "unreadable", "-", "-", _ago(self.written, now), str(self.folder))
         progress = f"{self.done:,} {self.unit}"
         if self.total:
             progress = f"{self.done:,} of {self.total:,} {self.unit}, {100 * self.done / self.total:.0f} %"
