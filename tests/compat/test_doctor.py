@@ -53,6 +53,14 @@ def test_one_that_hangs_is_a_finding() -> None:
     assert "no answer within 0.3 s; env_timeout of an agent would end such a step" in str(found.findings[0])
 
 
+def test_one_that_dies_or_hangs_for_good_is_a_finding_and_does_not_take_us_with_it() -> None:
+    found = diagnosed(hostile.Dies, apart=True)
+    assert "its process died (by SIGKILL)" in str(found.findings[0])
+    assert "on_env_error='restart'" in found.findings[0].fix
+    assert "gave no answer within 0.5 s" in str(diagnosed(hostile.Hangs, apart=True, timeout=0.5).findings[0])
+    assert "ZeroDivisionError" in str(diagnosed(hostile.Raises, apart=True).findings[0])
+
+
 def test_the_worst_comes_first() -> None:
     class Both(hostile.BadReward, hostile.WritesIntoItsAction):
         pass

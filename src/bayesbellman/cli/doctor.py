@@ -56,6 +56,7 @@ class Doctor:
             seconds=self.seconds,
             discount=self.discount,
             timeout=self.timeout,
+            apart=True,
         )
         if self.env in PRIOR_SCALES and "prior_scale" in found.facts:
             found.facts["prior_scale"] = (

@@ -16,8 +16,9 @@ import numpy as np
 
 from bayesbellman.compat.gymnasium.adapter import AsGymnasium
 from bayesbellman.compat.gymnasium.check import SEVERITIES, Finding, find_faults, random_actions
-from bayesbellman.compat.gymnasium.faults import EnvironmentFailed
+from bayesbellman.compat.gymnasium.faults import EnvironmentFailed, OtherProcess
 from bayesbellman.compat.gymnasium.host import HostEnv
+from bayesbellman.compat.gymnasium.isolated import Isolated
 from bayesbellman.compat.gymnasium.spaces import ActionScale, name_of, raw_spaces
 
 COMPILED = 10_000
@@ -64,11 +65,13 @@ def examine(
     seconds: float = 10.0,
     discount: float = 0.99,
     timeout: float = 30.0,
+    apart: bool = False,
 ) -> Diagnosis:
     """Try an environment out: for ``trial`` steps look for faults, then play on for at most so many steps or seconds.
 
     ``timeout``: seconds that one call may take before that is a finding. It is stopped by a signal, which reaches it
-    only in Python code of the main thread.
+    only in Python code of the main thread. ``apart``: play it first in a process of its own, if it can be made there,
+    and go no further if that dies or hangs.
     """
 
     def watched() -> gymnasium.Env:
@@ -82,6 +85,8 @@ def examine(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if apart and (lost := _lost(make, seed, steps, seconds, timeout)):
+            return lost
         try:
             with contextlib.closing(made()) as env:
                 name, facts = (
@@ -108,6 +113,23 @@ def examine(
                 findings, facts = findings + more, facts | known
     findings = list(dict.fromkeys([*findings, *unfit]))
     return Diagnosis(name, sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)), facts)
+
+
+def _lost(make: Callable[[], gymnasium.Env], seed: int, steps: int, seconds: float, timeout: float) -> Diagnosis | None:
+    """What is to be said of an environment that would take us with it."""
+    fix = "mend that; agents survive it with env_timeout and on_env_error='restart'"
+    try:
+        with contextlib.closing(Isolated(make, timeout)) as env:
+            played(HostEnv(env, seed=seed, bad_values="clip"), steps, seconds, 1.0)
+    except EnvironmentFailed as error:
+        if isinstance(error.__cause__, OtherProcess) and error.__cause__.gone:
+            return Diagnosis(error.place.name, [Finding("error", str(error), fix)], {})
+    except OtherProcess as error:
+        if error.gone:
+            return Diagnosis("environment", [Finding("error", f"making it {error}", fix)], {})
+    except (TypeError, ValueError):  # it cannot be made there, or its spaces are none for us: seen in a moment
+        pass
+    return None
 
 
 def _for_agents(env: gymnasium.Env) -> list[Finding]:

@@ -42,7 +42,14 @@ class NotFinite(EnvironmentFailed):
 
 
 class OtherProcess(RuntimeError):
-    """An environment that has a process of its own raised, hangs or died; the words say which, without a subject."""
+    """An environment that has a process of its own raised, hangs or died; the words say which, without a subject.
+
+    ``gone``: its process had to be ended, or had ended.
+    """
+
+    def __init__(self, words: str, *, gone: bool = False) -> None:
+        super().__init__(words)
+        self.gone = gone
 
 
 class EnvironmentWarning(UserWarning):

@@ -86,7 +86,7 @@ class Isolated(gymnasium.Env):
         try:
             if not self._connection.poll(timeout):
                 self.close()
-                raise OtherProcess(f"gave no answer within {timeout:g} s, and its process was ended")
+                raise OtherProcess(f"gave no answer within {timeout:g} s, and its process was ended", gone=True)
             answer = decode(self._connection.recv_bytes())
         except (EOFError, OSError):
             self._died()
@@ -100,7 +100,7 @@ class Isolated(gymnasium.Env):
         self._process.join(LEAVING)
         code = self._process.exitcode
         self.close()
-        raise OtherProcess(f"did not return: its process died ({_exit_words(code)})")
+        raise OtherProcess(f"did not return: its process died ({_exit_words(code)})", gone=True)
 
 
 def maker_of(name: str) -> Callable[[], gymnasium.Env] | None:
