@@ -57,6 +57,7 @@ def test_another_step_leaves_out_who_did_not_get_there(bbac: Path, sac: Path) ->
         ValueError, match=r"SAC has no seed to compare on E-v0 .*stopped, last evaluated after 300 steps"
     ):
         settled(bbac, sac, at=400)
+    assert settled(bbac, sac, at=250).why_last == "as asked for"
     assert finals(settled(bbac, sac, at=250), "BBAC") == [3.0, 5.0]  # on the line between 200 and 300
 
 

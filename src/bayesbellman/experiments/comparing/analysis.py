@@ -101,7 +101,7 @@ def each_seed(settled: Settled) -> list[tuple]:
 def rules(comparison: Comparison, settled: Settled) -> list[str]:
     """What was compared, and by which rules."""
     lines = [
-        f"{env}: compared from {int(span.steps[0]):,} to {span.last:,} steps, the last that all have"
+        f"{env}: compared from {int(span.steps[0]):,} to {span.last:,} steps, {settled.why_last}"
         for env, span in settled.spans.items()
     ]
     return [*lines, *comparison.remarks, *settled.rules]

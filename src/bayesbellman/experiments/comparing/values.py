@@ -59,6 +59,8 @@ class Settled(NamedTuple):
     scored: dict[str, dict[str, list[Scored]]]
     missing: dict[str, list[Missing]]
     rules: tuple[str, ...]
+    why_last: str
+    """Why they are compared where they are"""
 
     def strata(self, label: str, of: Literal["final", "area"]) -> list[Float[np.ndarray, " _"]]:
         return [np.array([getattr(one, of) for one in self.scored[label][env]]) for env in self.spans]
@@ -88,7 +90,8 @@ def settle(
     if bounds is None and len(spans) > 1:
         scales = ["returns are not normalised: the environment with the larger returns weighs more"]
     rules = (RULES[failed], SOLVED, *scales)
-    return Settled(tuple(c.label for c in contenders), spans, scored, missing, rules)
+    why_last = "the last that all have" if at is None else "as asked for"
+    return Settled(tuple(c.label for c in contenders), spans, scored, missing, rules, why_last)
 
 
 def _within(contender: Contender, envs: Sequence[str], bounds: Bounds | None) -> Contender:
