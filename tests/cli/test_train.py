@@ -207,6 +207,18 @@ def test_stops_when_solved(tmp_path: Path, capsys) -> None:
     assert read_csv(tmp_path / "run" / "summary.csv")[0]["ended"] == "solved"
 
 
+def test_an_evaluation_that_is_nan_is_worse_than_any(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    means = iter([np.nan, -7.0, np.nan])
+    monkeypatch.setattr(agents.SAC, "evaluate", lambda self, episodes: np.full(episodes, next(means)))
+    out = tmp_path / "run"
+    assert bbo("train", *PROBE, "--out", out) == 0
+    monkeypatch.undo()
+    assert Agent.load(out / "best.bbo").num_timesteps == 100  # of 50, 100 and 120
+    capsys.readouterr()
+    assert bbo("evaluate", out, "--episodes", 1) == 0
+    assert capsys.readouterr().out.splitlines()[2].split() == ["1", "-", "1", "1"]  # one episode has no deviation
+
+
 def test_divergence_keeps_the_last_finite_agent_and_does_not_stop_other_seeds(
     tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,8 +248,15 @@ class Still(gymnasium.Env):
     observation_space = gymnasium.spaces.Box(-1, 1, (2,))
     action_space = gymnasium.spaces.Box(-2, 2, (1,))
 
+    there = 0
+    """Made, and not closed"""
+
     def __init__(self, render_mode: str | None = None) -> None:
         self.render_mode, self.time = render_mode, 0
+        Still.there += 1
+
+    def close(self):
+        Still.there -= 1
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -258,6 +277,7 @@ def test_gymnasium_environments_render_themselves(tmp_path: Path, capsys) -> Non
         options = ("--agent", "sac-star", *TINY, "--steps", 70, "--evaluate-every", 60, "--episodes", 2)
         assert bbo("train", "Still-v0", *options, "--out", tmp_path / "run") == 0
         assert "environment: Gymnasium's, stepped in Python" in capsys.readouterr().err
+        assert Still.there == 0
         assert bbo("evaluate", tmp_path / "run", "--episodes", 3, "--video", tmp_path / "still.gif") == 0
         assert "returns: 1, 1, 1" in capsys.readouterr().out
         with Image.open(tmp_path / "still.gif") as image:

@@ -1,5 +1,8 @@
 """Environments that do wrong, each in one way."""
 
+import os
+import signal
+import time
 from typing import Any
 
 import gymnasium
@@ -92,6 +95,40 @@ class Raises(Line):
         return super().step(action)
 
 
+class Hangs(Line):
+    """In its second step."""
+
+    def step(self, action: Any) -> Any:
+        if self.time == 1:
+            time.sleep(300)
+        return super().step(action)
+
+
+class Dies(Line):
+    """In its second step, as by a fault in some C code."""
+
+    def step(self, action: Any) -> Any:
+        if self.time == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().step(action)
+
+
+class RaisesInLongEpisodes(Line):
+    """In the third step of every second episode."""
+
+    resets = 0
+
+    def reset(self, **given: Any) -> tuple[Any, dict]:
+        RaisesInLongEpisodes.resets += 1
+        return super().reset(**given)
+
+    def step(self, action: Any) -> Any:
+        if self.time == 2 and RaisesInLongEpisodes.resets % 2:
+            raise ZeroDivisionError("the wheel came off")
+        observation, _, *rest = super().step(action)
+        return (observation, 1.0, *rest)
+
+
 class RaisesInReset(Line):
     def reset(self, **given: Any) -> tuple[Any, dict]:
         raise OSError("no such robot")
@@ -146,6 +183,52 @@ class ResetWithoutSeed(Line):
 class UnseededNoise(Line):
     def seen(self) -> Any:
         return np.array([self.start, np.random.default_rng().uniform(0, 100)], dtype=np.float32)
+
+
+class UnseededLater(Line):
+    """The start is by the seed; what follows is not."""
+
+    def seen(self) -> Any:
+        noise = np.random.default_rng().uniform(0, 100) if self.time else 0
+        return np.array([self.start, noise], dtype=np.float32)
+
+
+class BeginsByItself(Line):
+    """Answers a step that comes before the first reset."""
+
+    start, time = 7, 0
+
+
+class CannotBeCopied(Line):
+    def __init__(self) -> None:
+        super().__init__()
+        self.device = (number for number in range(3))  # as a connection would be
+
+
+class SharesItsState(Line):
+    """A copy of it is no copy: what it counts is not its own."""
+
+    count = 0
+
+    def step(self, action: Any) -> Any:
+        SharesItsState.count += 1
+        return super().step(action)
+
+    def seen(self) -> Any:
+        return np.array([self.start, SharesItsState.count % 7], dtype=np.float32)
+
+
+class NeverEnds(Line):
+    def __init__(self) -> None:
+        super().__init__(length=10**9)
+
+    def seen(self) -> Any:
+        return np.array([self.start, 0], dtype=np.float32)
+
+
+class CannotBeMade(Line):
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
 
 
 class ArrayReward(Line):

@@ -1,6 +1,7 @@
 """Agents as users meet them: the verbs, files, and what is refused."""
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,8 +9,10 @@ import gymnasium
 import jax
 import numpy as np
 import pytest
+from tests.compat import hostile
 
 import bayesbellman as bb
+from bayesbellman.compat.gymnasium import EnvironmentFailed, EnvironmentWarning
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors.agents import chosen_device
 from bayesbellman.envs.mountain_car import MountainCar
@@ -230,3 +233,64 @@ def test_a_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(jax, "devices", no_gpu)
     with pytest.raises(RuntimeError, match="device is 'gpu', but JAX finds none"):
         chosen_device("gpu")
+
+
+# Gymnasium environments that fail (F8, F9), and are closed
+
+
+def test_a_failing_environment_is_named_or_restarted_and_only_whole_episodes_count() -> None:
+    small = {**SMALL, "num_critics": 1}
+    hostile.RaisesInLongEpisodes.resets = 1  # while it is checked at the start, it fails in episodes of even number
+    with pytest.warns(EnvironmentWarning, match="does not do all"):
+        agent = bb.SAC(hostile.RaisesInLongEpisodes, **small)
+    with pytest.raises(EnvironmentFailed, match=r"step\(\) raised ZeroDivisionError.*on_env_error='restart'"):
+        agent.learn(60)
+    with pytest.warns(EnvironmentWarning):
+        agent = bb.SAC(hostile.RaisesInLongEpisodes, **small, on_env_error="restart", env_restarts=100)
+    with pytest.warns(EnvironmentWarning, match="of 100"):
+        agent.learn(60)
+    returns = np.concatenate([told.returns for told in agent.history])
+    assert len(returns) >= 8
+    assert set(returns.tolist()) == {3.0}  # and none of 2, of an episode that was cut
+    with pytest.warns(EnvironmentWarning, match="of 100"):
+        assert agent.evaluate(4).tolist() == [3.0] * 4
+    assert agent.settings()["env_restarts"] == 100
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"bad_values": "keep"}, "bad_values is 'keep'; accepted are 'raise', 'drop' and 'clip'"),
+        ({"on_env_error": "ignore"}, "on_env_error is 'ignore'; accepted are 'raise' and 'restart'"),
+        ({"env_restarts": 0}, "env_restarts is 0; it must be >= 1"),
+        ({"env_timeout": 0}, "env_timeout is 0; it must be > 0"),
+        ({"env_timeout": 5}, f"env_timeout is 5; {CAR} is ours and compiled with the agent, leave it out"),
+    ],
+)
+def test_bad_settings_for_failures_are_named(settings: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        bb.SAC(CAR, **settings)
+
+
+def test_an_environment_may_have_a_process_of_its_own_and_is_closed_with_the_agent() -> None:
+    with bb.SAC("Pendulum-v1", **SMALL, env_timeout=60) as agent:
+        process = agent._env.host.first._process
+        assert process.is_alive()
+        agent.learn(20)
+    with pytest.raises(ValueError, match="process object is closed"):
+        process.is_alive()
+    agent.predict(np.zeros(3))
+    for verb in (agent.learn, agent.evaluate):
+        with pytest.raises(RuntimeError, match="the agent was closed"):
+            verb(1)
+    own = hostile.Line()
+    bb.SAC(own, **SMALL).close()
+    assert not own.closed  # it is its owner's to close
+    made: list[hostile.Line] = []
+
+    def make() -> gymnasium.Env:
+        made.append(hostile.Line())
+        return made[-1]
+
+    bb.SAC(make, **SMALL).close()
+    assert all(env.closed for env in made)

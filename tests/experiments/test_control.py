@@ -15,7 +15,7 @@ from bayesbellman.experiments.control_demo import analysis as demo_analysis
 from bayesbellman.experiments.control_demo.sweep import DemoHistory, DemoSettings, run_agent
 from bayesbellman.experiments.control_runs import run_seeds
 from bayesbellman.experiments.mountain_car import ARTEFACT
-from bayesbellman.experiments.mountain_car.analysis import interquartile_mean, solved_at
+from bayesbellman.experiments.mountain_car.analysis import solved_at
 from bayesbellman.experiments.mountain_car.sweep import AGENTS, ENTROPIES, STUDY, job_name, plan
 from bayesbellman.experiments.registry import artefact
 from bayesbellman.experiments.state_support import ARTEFACT as SUPPORT
@@ -99,12 +99,6 @@ def test_solved_is_the_first_evaluation_above_ninety(tmp_path: Path) -> None:
     (tmp_path / "seeds.csv").write_text("agent\nx\n")
     with pytest.raises(ValueError, match="is damaged"):
         ARTEFACT.cells(tmp_path)
-
-
-def test_the_middle_half_is_averaged() -> None:
-    assert interquartile_mean(np.array([-100.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 900.0])) == 3.5
-    assert interquartile_mean(np.array([7.0])) == 7.0
-    assert interquartile_mean(np.array([0.0, 0.0, 90.0, 90.0, np.nan])) == 30.0  # nan is the worst, not the best
 
 
 def test_bad_requests_are_named() -> None:

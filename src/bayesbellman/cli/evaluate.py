@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
+
+if TYPE_CHECKING:
+    from bayesbellman.doors.agents import Agent
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,15 @@ class Evaluate:
         path = self._agent_file()
 
         from bayesbellman.doors.agents import Agent
-        from bayesbellman.runs.tables import aligned
 
         if self.episodes < 1:
             raise ValueError(f"--episodes is {self.episodes}; accepted is a whole number >= 1")
-        agent = Agent.load(path, device=self.device)
+        with Agent.load(path, device=self.device) as agent:
+            self._play(agent, path)
+
+    def _play(self, agent: "Agent", path: Path) -> None:
+        from bayesbellman.runs.tables import aligned
+
         seed = agent.evaluation_seed if self.seed is None else self.seed
         if not 0 <= seed < 2**31:
             raise ValueError(f"--seed is {seed}; accepted is a whole number from 0 to 2^31 - 1")
@@ -42,8 +49,9 @@ class Evaluate:
             check_video(self.video, agent)
         returns = agent.evaluate(self.episodes, seed=seed)
         print(f"{type(agent).__name__} on {agent.env_name}, {path}, {self.episodes} episodes, seed {seed}")
-        numbers = (returns.mean(), returns.std(ddof=1) if len(returns) > 1 else 0.0, returns.min(), returns.max())
-        print(aligned(("mean", "std", "min", "max"), [[float(number) for number in numbers]]))
+        spread = float(returns.std(ddof=1)) if len(returns) > 1 else "-"
+        row = (float(returns.mean()), spread, float(returns.min()), float(returns.max()))
+        print(aligned(("mean", "std", "min", "max"), [row]))
         print("returns: " + ", ".join(f"{value:.6g}" for value in returns.tolist()))
         if self.video is not None:
             from bayesbellman.experiments.training.video import write_video

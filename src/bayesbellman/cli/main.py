@@ -62,11 +62,14 @@ def _parse(arguments: list[str]) -> Command:
     import tyro
 
     from bayesbellman.cli.check import Check
+    from bayesbellman.cli.compare import Compare
     from bayesbellman.cli.demo import Demo
     from bayesbellman.cli.demo_linear import DemoLinear
+    from bayesbellman.cli.doctor import Doctor
     from bayesbellman.cli.evaluate import Evaluate
     from bayesbellman.cli.evaluate_linear import EvaluateLinear
     from bayesbellman.cli.reproduce import Reproduce
+    from bayesbellman.cli.runs import Runs
     from bayesbellman.cli.train import Train
     from bayesbellman.cli.tune import Tune
 
@@ -76,6 +79,9 @@ def _parse(arguments: list[str]) -> Command:
         | Annotated[EvaluateLinear, tyro.conf.subcommand("evaluate-linear")]
         | Annotated[Train, tyro.conf.subcommand("train")]
         | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
+        | Annotated[Runs, tyro.conf.subcommand("runs")]
+        | Annotated[Compare, tyro.conf.subcommand("compare")]
+        | Annotated[Doctor, tyro.conf.subcommand("doctor")]
         | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
         | Annotated[Check, tyro.conf.subcommand("check")]
         | Annotated[Tune, tyro.conf.subcommand("tune")]

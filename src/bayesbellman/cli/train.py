@@ -42,6 +42,14 @@ class AgentSettings:
     """Bring bounded observations to [-1, 1]."""
     num_envs: int | None = None
     """Gymnasium environments that play side by side."""
+    bad_values: Literal["raise", "drop", "clip"] | None = None
+    """What to do with nan and infinity from a Gymnasium environment."""
+    on_env_error: Literal["raise", "restart"] | None = None
+    """What to do when a Gymnasium environment raises, hangs or dies; restart cuts the episode and begins a new one."""
+    env_restarts: int | None = None
+    """How often it is restarted before that is an error."""
+    env_timeout: float | None = None
+    """Seconds that a step of a Gymnasium environment may take; it then runs in a process of its own."""
     device: Literal["auto", "cpu", "gpu"] | None = None
     """Where to compute."""
     ensemble_size: int | None = None

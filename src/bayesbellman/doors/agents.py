@@ -8,6 +8,7 @@ import inspect
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import equinox as eqx
@@ -23,7 +24,7 @@ from bayesbellman.control.sac import SAC as PureSAC
 from bayesbellman.control.train import Training, check_sizes
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors.callbacks import AnyCallback, Progress, as_callbacks, go_on
-from bayesbellman.doors.environments import Opened, open_environment
+from bayesbellman.doors.environments import HostSettings, Opened, open_environment
 from bayesbellman.doors.players import AbstractPlayer, Chunk, CompiledPlayer, HostPlayer
 from bayesbellman.envs.spaces import Box, Spaces
 from bayesbellman.nn.mlp import relu
@@ -76,6 +77,12 @@ class Agent(abc.ABC):
         Bring observations to [-1, 1] where their space has bounds.
     num_envs
         Gymnasium environments that play side by side, with one update for each step of each.
+    bad_values
+        Of nan and infinity from a Gymnasium environment: ``"raise"``, ``"drop"`` the transition, or ``"clip"`` them.
+    on_env_error, env_restarts
+        ``"restart"`` begins a new episode where a Gymnasium environment fails, so many times; ``"raise"`` does not.
+    env_timeout
+        Seconds that a step may take; the environment then has a process of its own, and one that hangs is ended.
     device
         ``"auto"`` is JAX's first choice; ``"cpu"`` and ``"gpu"`` insist.
     """
@@ -96,6 +103,10 @@ class Agent(abc.ABC):
         target_entropy: float | None = None,
         scale_observations: bool = True,
         num_envs: int = 1,
+        bad_values: Literal["raise", "drop", "clip"] = "raise",
+        on_env_error: Literal["raise", "restart"] = "raise",
+        env_restarts: int = 3,
+        env_timeout: float | None = None,
         device: Literal["auto", "cpu", "gpu"] = "auto",
     ) -> None:
         self.seed = int(seed) if isinstance(seed, np.integer) else seed
@@ -104,9 +115,14 @@ class Agent(abc.ABC):
         self.batch_size, self.buffer_size, self.warmup = batch_size, buffer_size, warmup
         self.target_smoothing, self.target_entropy = target_smoothing, target_entropy
         self.scale_observations, self.num_envs, self.device = scale_observations, num_envs, device
+        self.bad_values, self.on_env_error = bad_values, on_env_error
+        self.env_restarts, self.env_timeout = env_restarts, env_timeout
+        faults = HostSettings(bad_values, on_env_error, env_restarts, env_timeout)
+        faults.check()
         self._check()
         self._device = chosen_device(device)
-        self._env: Opened = open_environment(env, num_envs, seed)
+        self._env: Opened = open_environment(env, num_envs, seed, faults)
+        self._closed = False
         self._player: AbstractPlayer | None = None
         self._pending: Any = None  # a loaded state, until the player is there
         self._loaded_steps = 0  # taken before it was saved
@@ -168,6 +184,7 @@ class Agent(abc.ABC):
         if total_timesteps < 1:
             raise ValueError(f"total_timesteps is {total_timesteps}; it must be >= 1")
         callbacks = as_callbacks(callback)
+        self._refuse_if_closed()
         with jax.default_device(self._device):
             player = self.player
             first = player.steps
@@ -254,6 +271,7 @@ class Agent(abc.ABC):
         """Returns of whole episodes with the mean action, in a fresh environment."""
         if episodes < 1:
             raise ValueError(f"episodes is {episodes}; it must be >= 1")
+        self._refuse_if_closed()
         with jax.default_device(self._device):
             return self.player.evaluate(episodes, self.evaluation_seed if seed is None else seed)
 
@@ -310,6 +328,20 @@ class Agent(abc.ABC):
         agent._loaded_steps = int(about["steps"])
         return agent
 
+    def close(self) -> None:
+        """Close the environments that were made for it. It can still predict and save, but not learn or be evaluated.
+
+        ``with bb.BBAC(...) as agent:`` does so at the end.
+        """
+        self._closed = True
+        self._env.close()
+
+    def __enter__(self: Door) -> Door:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
     # -- what can be asked ---------------------------------------------------------------------------------------------
 
     @property
@@ -364,6 +396,10 @@ class Agent(abc.ABC):
         if self._env.compiled is not None:
             return CompiledPlayer(Training(self._agent, self._env.compiled, **sizes), int(self.seed))
         return HostPlayer(self._agent, self._env.host, int(self.seed), **sizes, evaluation=self._env.again)
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed and self._env.host is not None:
+            raise RuntimeError("the agent was closed, and its environments with it; save it, and load it to go on")
 
     def _flat(self, observation: Any) -> tuple[jax.Array, bool]:
         """Observations as rows, and whether there were several."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,38 @@ from bayesbellman.envs.spaces import Box, Spaces
 
 SHARED = "MountainCarContinuous-v0"
 """A name that is Gymnasium's too: several side by side are Gymnasium's"""
+
+
+class HostSettings(NamedTuple):
+    """What is done about an environment of Gymnasium's that misbehaves."""
+
+    bad_values: str = "raise"
+    on_env_error: str = "raise"
+    env_restarts: int = 3
+    env_timeout: float | None = None
+
+    def check(self) -> None:
+        if self.bad_values not in ("raise", "drop", "clip"):
+            raise ValueError(f"bad_values is {self.bad_values!r}; accepted are 'raise', 'drop' and 'clip'")
+        if self.on_env_error not in ("raise", "restart"):
+            raise ValueError(f"on_env_error is {self.on_env_error!r}; accepted are 'raise' and 'restart'")
+        if self.env_restarts < 1:
+            raise ValueError(f"env_restarts is {self.env_restarts}; it must be >= 1 (on_env_error='raise' for none)")
+        if self.env_timeout is not None and not self.env_timeout > 0:
+            raise ValueError(f"env_timeout is {self.env_timeout}; it must be > 0 (seconds), or None for no limit")
+
+    def refuse_for(self, name: str | None) -> None:
+        """None of this is for a compiled environment: it cannot fail by itself."""
+        for field, value in self._asdict().items():
+            if value != self._field_defaults[field]:
+                which = name or "this environment"
+                raise ValueError(f"{field} is {value!r}; {which} is ours and compiled with the agent, leave it out")
+
+    def arguments(self) -> dict[str, Any]:
+        """As `make_host_env` takes them"""
+        restarts = self.env_restarts if self.on_env_error == "restart" else 0
+        timeout = None if self.env_timeout is None else float(self.env_timeout)
+        return {"bad_values": self.bad_values, "restarts": restarts, "timeout": timeout}
 
 
 class Opened:
@@ -39,6 +71,11 @@ class Opened:
         self.action_shape = action_shape or (spaces.action.size,)
         self._low, self._high = np.asarray(spaces.action.low), np.asarray(spaces.action.high)
 
+    def close(self) -> None:
+        """Of Gymnasium's environments those that were made here; one that was passed is its owner's to close."""
+        if self.host is not None and self.again is not None:
+            self.host.close()
+
     def to_env_units(self, unit: np.ndarray) -> np.ndarray:
         """Rows of actions within [-1, 1], as the environment takes them."""
         scaled = self._low + (unit + 1) / 2 * (self._high - self._low)
@@ -52,9 +89,10 @@ class Opened:
         return 2 * (flat - self._low) / (self._high - self._low) - 1
 
 
-def open_environment(env: Any, num_envs: int, seed: int) -> Opened:
+def open_environment(env: Any, num_envs: int, seed: int, faults: HostSettings) -> Opened:
     """From a name, an environment of ours, a Gymnasium environment or a function that makes one."""
     if isinstance(env, str) and env in ENVIRONMENTS and num_envs == 1:
+        faults.refuse_for(env)
         return _ours(make_env(env), env)
     if isinstance(env, str) and env in ENVIRONMENTS and env != SHARED:
         raise ValueError(f"num_envs is {num_envs}; {env} is ours and trained one at a time, leave it out")
@@ -62,10 +100,11 @@ def open_environment(env: Any, num_envs: int, seed: int) -> Opened:
         if num_envs != 1:
             raise ValueError(f"num_envs is {num_envs}; environments of ours are trained one at a time, leave it out")
         known = next((name for name, make in ENVIRONMENTS.items() if _same(make(), env)), None)
+        faults.refuse_for(known)
         return _ours(env, known)
     if isinstance(env, AbstractEnv):
         raise TypeError(f"{type(env).__name__} says nothing of its spaces; agents need an AbstractControlEnv")
-    return _gymnasium(env, num_envs, seed)
+    return _gymnasium(env, num_envs, seed, faults)
 
 
 def _same(a: AbstractControlEnv, b: AbstractControlEnv) -> bool:
@@ -76,14 +115,16 @@ def _ours(env: AbstractControlEnv, name: str | None) -> Opened:
     return Opened(name, env.spaces, compiled=env)
 
 
-def _gymnasium(env: Any, num_envs: int, seed: int) -> Opened:
+def _gymnasium(env: Any, num_envs: int, seed: int, faults: HostSettings) -> Opened:
     from bayesbellman.compat.gymnasium import make_host_env
     from bayesbellman.compat.gymnasium.spaces import raw_spaces
 
-    host = make_host_env(env, num_envs=num_envs, seed=seed)
+    host = make_host_env(env, num_envs=num_envs, seed=seed, **faults.arguments())
     raw = raw_spaces(host.first)
     again = (
-        partial(make_host_env, env, num_envs=1, seed=seed, check=False) if isinstance(env, str) or _makes(env) else None
+        partial(make_host_env, env, num_envs=1, seed=seed, **faults.arguments(), check=False)
+        if isinstance(env, str) or _makes(env)
+        else None
     )
     return Opened(
         env if isinstance(env, str) else None,
@@ -96,4 +137,4 @@ def _gymnasium(env: Any, num_envs: int, seed: int) -> Opened:
 
 
 def _makes(env: Any) -> bool:
-    return callable(env) and not hasattr(env, "step")
+    return isinstance(env, type) or (callable(env) and not hasattr(env, "step"))

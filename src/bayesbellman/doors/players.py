@@ -21,6 +21,9 @@ NO_STEP = 2**32 - 1
 LONGEST = 100_000
 """Steps after which an episode of an evaluation is cut, where the environment has no time limit"""
 
+MOST_CUT = 100
+"""Episodes of an evaluation that failures and bad numbers may cut: they are played again, and do not count"""
+
 
 class Chunk(NamedTuple):
     """What some steps brought: returns of the episodes that ended, means of the updates' metrics."""
@@ -255,7 +258,7 @@ class HostPlayer(AbstractPlayer):
                 learn_key, self._agent_state, self._replay, transitions, step.valid, self.contexts, ended, learn
             )
             self.gathered += np.where(step.valid, step.reward, 0.0)
-            returns += self.gathered[ended].tolist()
+            returns += self.gathered[ended & step.valid].tolist()  # of whole episodes, not of those a failure cut
             self.gathered[ended] = 0.0
             self.observation = step.observation
             taken += self.num_envs
@@ -280,7 +283,7 @@ class HostPlayer(AbstractPlayer):
 
     def _returns(self, host: Any, episodes: int, seed: int) -> Float[np.ndarray, " episodes"]:
         observation, done = host.reset(seed), []
-        gathered, lasted = np.zeros(host.num_envs), np.zeros(host.num_envs, int)
+        gathered, lasted, cut = np.zeros(host.num_envs), np.zeros(host.num_envs, int), 0
         while len(done) < episodes:
             step = host.step(np.asarray(self._best(self._agent_state, observation)))
             gathered += np.where(step.valid, step.reward, 0.0)
@@ -291,7 +294,12 @@ class HostPlayer(AbstractPlayer):
                 observation = host.reset(seed + len(done))
                 gathered[:], lasted[:] = 0.0, 0
                 continue
-            done += gathered[ended].tolist()
+            done += gathered[ended & step.valid].tolist()
+            cut += int(np.sum(ended & ~step.valid))
+            if cut > MOST_CUT:
+                raise RuntimeError(
+                    f"{cut} episodes of one evaluation were cut by failures or bad numbers of {host.name}"
+                )
             gathered[ended], lasted[ended] = 0.0, 0
             observation = step.observation
         return np.asarray(done[:episodes])

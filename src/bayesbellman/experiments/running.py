@@ -133,7 +133,7 @@ def _side_by_side() -> int | None:
 
 def open_work(work: Path, plan: Plan, *, overwrite: bool) -> None:
     """Prepare the folder that keeps finished jobs: fresh, or of an interrupted run of the same settings and code."""
-    asked = json.loads(json.dumps({**plan.settings, "code": code_digest()}))
+    asked = json.loads(json.dumps({**plan.settings, "jobs": len(plan.jobs), "code": code_digest()}))
     path = work / SETTINGS
     if path.exists():
         begun = _read_settings(path)

@@ -15,7 +15,9 @@ from bayesbellman.compat.gymnasium.check import check_environment as check_envir
 from bayesbellman.compat.gymnasium.faults import EnvironmentFailed as EnvironmentFailed
 from bayesbellman.compat.gymnasium.faults import EnvironmentWarning as EnvironmentWarning
 from bayesbellman.compat.gymnasium.faults import NotFinite as NotFinite
+from bayesbellman.compat.gymnasium.faults import OtherProcess as OtherProcess
 from bayesbellman.compat.gymnasium.host import HostEnv as HostEnv
 from bayesbellman.compat.gymnasium.host import HostStep as HostStep
+from bayesbellman.compat.gymnasium.isolated import Isolated as Isolated
 from bayesbellman.compat.gymnasium.make import make_host_env as make_host_env
 from bayesbellman.compat.gymnasium.spaces import spaces_of as spaces_of

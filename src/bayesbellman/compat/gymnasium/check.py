@@ -3,7 +3,7 @@
 import contextlib
 import warnings
 from collections.abc import Callable, Iterator
-from typing import NoReturn
+from typing import Literal, NamedTuple, NoReturn
 
 import gymnasium
 import numpy as np
@@ -15,15 +15,41 @@ from bayesbellman.compat.gymnasium.faults import (
     read_flag,
     read_observation,
     read_reward,
+    said,
     unpack,
 )
 from bayesbellman.compat.gymnasium.host import HostEnv
 from bayesbellman.compat.gymnasium.spaces import Action, ActionScale, AnyEnv, name_of, raw_spaces
 from bayesbellman.compat.gymnasium.vector import autoreset_mode
 
+SEVERITIES = ("error", "warning", "note")
+Severity = Literal["error", "warning", "note"]
+
+
+class Finding(NamedTuple):
+    """Something that is wrong, and its mending.
+
+    An error: nothing right can be learnt. A warning: learning goes on, and something is lost. A note: worth knowing.
+    """
+
+    severity: Severity
+    what: str
+    fix: str
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.fix}"
+
 
 def check_environment(env: str | AnyEnv | Callable[[], AnyEnv], seed: int = 0, steps: int = 30) -> list[str]:
     """What is wrong with an environment, each finding with its mending; nothing is found wrong with a good one.
+
+    As `find_faults`, in words.
+    """
+    return [str(finding) for finding in find_faults(env, seed, steps)]
+
+
+def find_faults(env: str | AnyEnv | Callable[[], AnyEnv], seed: int = 0, steps: int = 30) -> list[Finding]:
+    """What is found wrong with an environment that is played for a while by random actions.
 
     An id or a function is used twice, so that two new environments are compared under one seed; an environment itself
     is reset to the same seed twice, and is left somewhere in an episode.
@@ -33,7 +59,8 @@ def check_environment(env: str | AnyEnv | Callable[[], AnyEnv], seed: int = 0, s
         try:
             raw_spaces(first)
         except TypeError as error:
-            return [str(error)]
+            what, _, fix = str(error).partition("; ")
+            return [Finding("error", what, fix)]
         try:
             findings = _Trial(first, seed).run(steps) if isinstance(first, gymnasium.Env) else _mode(first)
             with contextlib.nullcontext(first) if isinstance(env, gymnasium.Env | VectorEnv) else _made(env) as second:
@@ -41,14 +68,14 @@ def check_environment(env: str | AnyEnv | Callable[[], AnyEnv], seed: int = 0, s
         except _Broken as broken:
             findings = broken.findings
         except EnvironmentFailed as error:
-            findings = [str(error)]
+            findings = [Finding("error", str(error), "mend that")]
     return list(dict.fromkeys(findings))
 
 
 class _Broken(Exception):
     """No further step makes sense."""
 
-    def __init__(self, findings: list[str]) -> None:
+    def __init__(self, findings: list[Finding]) -> None:
         super().__init__()
         self.findings = findings
 
@@ -58,11 +85,11 @@ class _Trial:
 
     def __init__(self, env: gymnasium.Env, seed: int) -> None:
         self.env, self.seed, self.spaces = env, seed, raw_spaces(env)
-        self.findings: list[str] = []
+        self.findings: list[Finding] = []
         self.fixes: set[str] = set()
         self.scale = ActionScale(self.spaces.action)
 
-    def run(self, steps: int) -> list[str]:
+    def run(self, steps: int) -> list[Finding]:
         self._look_for_wrapper()
         actions = random_actions(self.env, 1, self.seed, steps)
         self._reset(self.seed)
@@ -96,9 +123,8 @@ class _Trial:
         self._look_at(observation, place)
         try:
             if not np.isfinite(read_reward(reward, place)):
-                self._find(
-                    f"reward is {reward} at step {number}", "mend the reward, or pass bad_values='drop' or 'clip'"
-                )
+                fix = "mend the reward, or pass bad_values='drop' or 'clip'"
+                self._find(f"reward is {reward} at step {number}", fix, "error")
             if np.ndim(reward):  # pyright: ignore[reportArgumentType]
                 self._find(f"reward has shape {np.shape(reward)}", "give float(reward)")  # pyright: ignore
             return read_flag("terminated", terminated, place) | read_flag("truncated", truncated, place)
@@ -114,6 +140,7 @@ class _Trial:
             self._find(
                 f"after the end of an episode at step {number} it goes on without a reset",
                 "if step() resets by itself, take that out: the true last observation is lost, and values with it",
+                "error",
             )
 
     def _look_at(self, given: object, place: Place) -> None:
@@ -126,7 +153,8 @@ class _Trial:
         if not np.can_cast(dtype, space.dtype):
             self._find(f"observation is {dtype}, its space {space.dtype}", f"give observation.astype(np.{space.dtype})")
         if not np.isfinite(observation).all():
-            self._find(f"observation is {observation.tolist()}", "mend that, or pass bad_values='drop' or 'clip'")
+            fix = "mend that, or pass bad_values='drop' or 'clip'"
+            self._find(f"observation is {observation.tolist()}", fix, "error")
         elif not ((observation >= space.low.reshape(-1)) & (observation <= space.high.reshape(-1))).all():
             self._find(f"observation {observation.tolist()} is outside its space", "widen the bounds, or clip to them")
 
@@ -134,26 +162,25 @@ class _Trial:
         env = self.env
         while isinstance(env, gymnasium.Wrapper):
             if isinstance(env, gymnasium.wrappers.Autoreset):
-                self._find("it is wrapped in Autoreset", "leave that out: episodes are reset here")
+                self._find("it is wrapped in Autoreset", "leave that out: episodes are reset here", "error")
             env = env.env
 
-    def _find(self, what: str, fix: str) -> None:
+    def _find(self, what: str, fix: str, severity: Severity = "warning") -> None:
         if fix not in self.fixes:  # one finding of a kind is enough
             self.fixes.add(fix)
-            self.findings.append(f"{what}; {fix}")
+            self.findings.append(Finding(severity, what, fix))
 
     def _give_up(self, method: str, error: Exception, fix: str) -> NoReturn:
-        what = (
-            str(error) if isinstance(error, EnvironmentFailed) else f"{method}() raised {type(error).__name__}: {error}"
-        )
-        raise _Broken([*self.findings, f"{what}; {fix}"]) from error
+        what = str(error) if isinstance(error, EnvironmentFailed) else f"{method}() {said(error)}"
+        raise _Broken([*self.findings, Finding("error", what, fix)]) from error
 
 
-def _mode(env: VectorEnv) -> list[str]:
+def _mode(env: VectorEnv) -> list[Finding]:
     try:
         autoreset_mode(env)
     except ValueError as error:
-        raise _Broken([str(error)]) from error
+        what, _, fix = str(error).partition("; ")
+        raise _Broken([Finding("error", what, fix)]) from error
     return []
 
 
@@ -165,16 +192,15 @@ def random_actions(env: AnyEnv, num_envs: int, seed: int, steps: int) -> np.ndar
     return rng.uniform(-1, 1, (steps, num_envs, int(np.prod(space.shape))))
 
 
-def _parting(first: AnyEnv, second: AnyEnv, seed: int, steps: int) -> list[str]:
+def _parting(first: AnyEnv, second: AnyEnv, seed: int, steps: int) -> list[Finding]:
     """Where two plays under one seed and by the same actions part."""
     one, other = _played(first, seed, steps), _played(second, seed, steps)
     for number, (here, there) in enumerate(zip(one, other, strict=True)):
         if any(not np.array_equal(a, b) for a, b in zip(here, there, strict=True)):
             when = "at the reset" if number == 0 else f"at step {number - 1}"
-            return [
-                f"two plays under seed {seed} with the same actions part {when};"
-                " draw all random numbers from self.np_random, which super().reset(seed=seed) seeds"
-            ]
+            what = f"two plays under seed {seed} with the same actions part {when}"
+            fix = "draw all random numbers from self.np_random, which super().reset(seed=seed) seeds"
+            return [Finding("warning", what, fix)]
     return []
 
 

@@ -41,8 +41,24 @@ class NotFinite(EnvironmentFailed):
     """An environment gave NaN or infinity."""
 
 
+class OtherProcess(RuntimeError):
+    """An environment that has a process of its own raised, hangs or died; the words say which, without a subject.
+
+    ``gone``: its process had to be ended, or had ended.
+    """
+
+    def __init__(self, words: str, *, gone: bool = False) -> None:
+        super().__init__(words)
+        self.gone = gone
+
+
 class EnvironmentWarning(UserWarning):
     """An environment does what it should not, and the run goes on."""
+
+
+def said(error: Exception) -> str:
+    """What a method did, from what came of it."""
+    return str(error) if isinstance(error, OtherProcess) else f"raised {type(error).__name__}: {error}"
 
 
 def read_observation(given: object, space: gymnasium.spaces.Box, place: Place) -> Float[np.ndarray, " d"]:

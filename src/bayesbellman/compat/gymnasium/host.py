@@ -54,8 +54,8 @@ class HostEnv:
 
     ``restarts``: after so many exceptions, of all environments together, the next is raised, as `EnvironmentFailed`.
     Until then each cuts its episode. An environment that hangs hangs us too: within one process nothing can stop
-    it. ``gymnasium.vector.AsyncVectorEnv(..., context="spawn")`` plays in processes of its own (forked ones may hang:
-    JAX has threads).
+    it. `Isolated` environments (``make_host_env(..., timeout=...)``) have processes of their own, and so has
+    ``gymnasium.vector.AsyncVectorEnv(..., context="spawn")`` (forked ones may hang: JAX has threads).
     """
 
     def __init__(

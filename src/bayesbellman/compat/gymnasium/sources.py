@@ -16,6 +16,7 @@ from bayesbellman.compat.gymnasium.faults import (
     read_flag,
     read_observation,
     read_reward,
+    said,
     unpack,
 )
 from bayesbellman.compat.gymnasium.spaces import Action, AnyEnv, name_of, raw_spaces
@@ -68,9 +69,13 @@ class AbstractSource(abc.ABC):
     def survive(self, method: str, error: Exception, place: Place) -> None:
         """Count a failure; raise if there were too many."""
         self.failures += 1
-        what = f"{method}() raised {type(error).__name__}: {error}"
+        what = f"{method}() {said(error)}"
         if self.failures > self.restarts:
-            hint = "" if self.restarts else "; restarts=k would begin a new episode, up to k times"
+            hint = (
+                ""
+                if self.restarts
+                else "; restarts=k (agents: on_env_error='restart') would begin a new episode, up to k times"
+            )
             raise EnvironmentFailed(what + hint, place) from error
         warn(f"{place}: {what}; a new episode begins (restart {self.failures} of {self.restarts})", EnvironmentWarning)
 

@@ -48,6 +48,8 @@ def spaces_of(env: AnyEnv) -> Spaces:
 
 def name_of(env: AnyEnv) -> str:
     """Its id where it was made by id, and the name of its class where not."""
+    if own := getattr(env, "own_name", ""):  # of one in another process
+        return own
     spec = getattr(env, "spec", None)
     return type(env.unwrapped).__name__ if spec is None else str(spec.id)
 

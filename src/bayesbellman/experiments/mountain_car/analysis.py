@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from bayesbellman.experiments.artefact import Arrays, Done, Plan, origin
 from bayesbellman.experiments.mountain_car.sweep import AGENTS, ENTROPIES, STUDY, job_name
 from bayesbellman.experiments.plotting import BLUE, FAINT, GREEN, INK, ORANGE, PINK, style
+from bayesbellman.experiments.statistics import bootstrap_interval, interquartile_mean
 from bayesbellman.runs.tables import aligned, markdown, write_csv
 
 SOLVED = 90.0
@@ -32,21 +33,6 @@ def solved_at(found: Arrays) -> Float[np.ndarray, " S"]:
     means = np.mean(found["evaluations"], axis=2)
     above = means > SOLVED
     return np.where(above.any(axis=0), np.asarray(found["steps"])[np.argmax(above, axis=0)], np.inf)
-
-
-def interquartile_mean(values: Float[np.ndarray, " S"]) -> float:
-    """Mean of the middle half; a seed whose numbers are not finite counts as the worst."""
-    ordered = np.sort(np.where(np.isfinite(values), values, -np.inf))
-    cut = len(ordered) // 4
-    return float(np.mean(ordered[cut : len(ordered) - cut]))
-
-
-def bootstrap_interval(values: Float[np.ndarray, " S"], draws: int = 2_000) -> tuple[float, float]:
-    """95 % of interquartile means of seeds drawn again with replacement."""
-    rng = np.random.default_rng(0)
-    means = [interquartile_mean(rng.choice(values, len(values))) for _ in range(draws)]
-    low, high = np.quantile(means, [0.025, 0.975], method="nearest")
-    return float(low), float(high)
 
 
 def summary_row(name: str, found: Arrays) -> tuple:

@@ -115,6 +115,8 @@ def train(
             say(f"what was learnt until then is kept in {out}; go on with: {resume_command}")
             raise
         finally:
+            if agent is not None:
+                agent.close()
             text = write_report(out, config, folders, ended)
     stopped = len(ended) < plan.seeds or any(end.how == "stopped" for end in ended.values())
     if request.signum is not None and stopped:
@@ -161,6 +163,7 @@ def _train_seed(
     title = type(agent).__name__ if plan.seeds == 1 else f"{type(agent).__name__}, seed {seed}"
     begun = 0 if kept is None else agent.num_timesteps
     with (
+        agent,
         MetricsFile(folder / METRICS, None if kept is None else begun) as file,
         _boards(plan, folder, begun, say) as boards,
         progress(title, plan.steps, "steps") as report,
@@ -265,7 +268,7 @@ class _Run:
     def evaluate(self, steps: int) -> dict[str, Any]:
         returns = self.agent.evaluate(self.plan.episodes)
         mean = self.said["evaluation"] = float(returns.mean())
-        if self.best is None or not mean <= self.best:
+        if self.best is None or mean > self.best:
             self.best = mean if math.isfinite(mean) else None
             self.keeping(lambda: self.agent.save(self.folder / BEST))
         if self.plan.solved is not None and mean >= self.plan.solved:

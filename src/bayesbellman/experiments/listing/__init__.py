@@ -1,0 +1,1 @@
+"""What training runs and studies lie below a folder, and how far they are."""
