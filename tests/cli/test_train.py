@@ -27,7 +27,8 @@ from bayesbellman.runs.metrics import read_metrics
 TINY = ("--hidden", 8, "--batch-size", 4, "--buffer-size", 1000, "--warmup", 50)
 PROBE = ("probe-constant-reward", "--agent", "sac-star", *TINY, "--steps", 120, "--evaluate-every", 50, "--episodes", 2)
 FILES = [
-    ".bbo-files", "agent.bbo", "best.bbo", "config.json", "curve.png", "metrics.jsonl", "report.md", "summary.csv",
+    ".bbo-files", "agent.bbo", "best.bbo", "config.json", "curve.png", "diagnostics", "metrics.jsonl", "report.md",
+    "summary.csv",
 ]  # fmt: skip
 
 
@@ -134,7 +135,7 @@ def test_several_seeds_each_in_its_folder(tmp_path: Path, capsys) -> None:
     ]  # fmt: skip
     for seed in (3, 4):
         folder = out / f"seed-000{seed}"
-        assert names(folder) == [".bbo-files", "agent.bbo", "best.bbo", "config.json", "metrics.jsonl"]
+        assert names(folder) == [".bbo-files", "agent.bbo", "best.bbo", "config.json", "diagnostics", "metrics.jsonl"]
         assert json.loads((folder / "config.json").read_text())["settings"]["seed"] == seed
         pieces = read_metrics(folder / "metrics.jsonl")
         assert [piece["steps"] for piece in pieces] == [50, 100, 120]
@@ -296,7 +297,7 @@ def test_asked_to_stop_it_keeps_what_was_learnt(tmp_path: Path) -> None:
     assert process.returncode == 130, words
     assert "once more stops at once" in words
     assert f"what was learnt is kept in {out}" in words
-    assert names(out) == sorted({*FILES} - {"best.bbo"})
+    assert names(out) == sorted({*FILES} - {"best.bbo", "diagnostics"})  # nothing was evaluated
     assert read_csv(out / "summary.csv")[0]["ended"] == "stopped"
     assert Agent.load(out / "agent.bbo").env_name == "probe-constant-reward"
 

@@ -37,9 +37,8 @@ def refuse_if_unusable_or_in_use(out: Path, *, overwrite: bool) -> None:
         with locked(out):
             _drop_scratch(out)
     refuse_if_unusable(out, overwrite=overwrite)
-    for name in _listed(out):
-        if (out / name).is_dir():
-            refuse_if_unusable(out / name, overwrite=overwrite)
+    for inside in _inner(out):
+        refuse_if_unusable(inside, overwrite=overwrite)
 
 
 def list_as_ours(folder: Path, names: Collection[str]) -> None:
@@ -53,9 +52,17 @@ def _listed(folder: Path) -> list[str]:
     return [name for name in listed if name and Path(name).name == name and name != LOCK]
 
 
+def _inner(folder: Path) -> Iterator[Path]:
+    """Folders of ours inside, and those inside them."""
+    for name in _listed(folder):
+        if (folder / name).is_dir() and not (folder / name).is_symlink():
+            yield folder / name
+            yield from _inner(folder / name)
+
+
 def _drop_scratch(folder: Path) -> None:
     """Files that a killed run was about to write."""
-    for inside in (folder, *(folder / name for name in _listed(folder) if (folder / name).is_dir())):
+    for inside in (folder, *_inner(folder)):
         ours = _listed(inside)
         for path in inside.iterdir():
             found = SCRATCH.fullmatch(path.name)

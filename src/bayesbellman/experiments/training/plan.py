@@ -11,7 +11,8 @@ from bayesbellman.runs.metrics import finite
 from bayesbellman.runs.provenance import provenance
 
 CONFIG, METRICS, AGENT, BEST = "config.json", "metrics.jsonl", "agent.bbo", "best.bbo"
-OF_A_SEED = (CONFIG, METRICS, AGENT, BEST)
+DIAGNOSTICS = "diagnostics"
+OF_A_SEED = (CONFIG, METRICS, AGENT, BEST, DIAGNOSTICS)
 CURVE, SUMMARY, REPORT = "curve.png", "summary.csv", "report.md"
 OF_ALL_SEEDS = (CONFIG, CURVE, SUMMARY, REPORT)
 

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors.agents import Agent, Progress
 from bayesbellman.experiments.training.analysis import write_report
+from bayesbellman.experiments.training.diagnostics import Diagnostics
 from bayesbellman.experiments.training.plan import (
     AGENT,
     BEST,
     CONFIG,
+    DIAGNOSTICS,
     METRICS,
     OF_A_SEED,
     OF_ALL_SEEDS,
@@ -101,6 +103,7 @@ class _Run:
     ) -> None:
         self.plan, self.agent, self.folder = plan, agent, folder
         self.file, self.report, self.request = file, report, request
+        self.diagnostics = Diagnostics(folder / DIAGNOSTICS, plan.steps, plan.evaluate_every, plan.episodes)
         self.started = time.monotonic()
         self.target = 0
         self.best: float | None = None
@@ -140,6 +143,7 @@ class _Run:
         if self.plan.solved is not None and mean >= self.plan.solved:
             words = f"evaluation {mean:.4g} >= {self.plan.solved:g} after {steps:,} of {self.plan.steps:,} steps"
             self.ended = Ended("solved", words)
+        self.diagnostics.after_evaluation(self.agent, steps, last=self.ended.how != "finished")
         return {"mean": mean, "returns": returns}
 
 
