@@ -66,6 +66,7 @@ def _parse(arguments: list[str]) -> Command:
     from bayesbellman.cli.demo_linear import DemoLinear
     from bayesbellman.cli.evaluate import Evaluate
     from bayesbellman.cli.evaluate_linear import EvaluateLinear
+    from bayesbellman.cli.report import Report
     from bayesbellman.cli.reproduce import Reproduce
     from bayesbellman.cli.train import Train
     from bayesbellman.cli.tune import Tune
@@ -76,6 +77,7 @@ def _parse(arguments: list[str]) -> Command:
         | Annotated[EvaluateLinear, tyro.conf.subcommand("evaluate-linear")]
         | Annotated[Train, tyro.conf.subcommand("train")]
         | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
+        | Annotated[Report, tyro.conf.subcommand("report")]
         | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
         | Annotated[Check, tyro.conf.subcommand("check")]
         | Annotated[Tune, tyro.conf.subcommand("tune")]
