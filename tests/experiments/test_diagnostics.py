@@ -118,6 +118,7 @@ def test_moments_are_few_with_first_and_last() -> None:
     assert moments(300, 100) == {100, 200, 300}
     assert moments(250, 100) == {100, 200, 250}
     assert moments(50, 100) == {50}
+    assert all(len(moments(steps, 1)) == min(steps, MOST_MOMENTS) for steps in range(1, 200))
     many = sorted(moments(1_000_000, 1000))
     assert (many[0], many[-1], len(many)) == (1000, 1_000_000, MOST_MOMENTS)
 

@@ -232,6 +232,7 @@ def _size(sizes: Iterable[list[int]], most: int) -> int:
 
 
 def _chosen(number: int, most: int) -> list[int]:
-    if number <= most:
-        return list(range(number))
-    return sorted({number - 1, *np.linspace(0, number - 1, most).round().astype(int).tolist()} if most > 1 else {number - 1})
+    """Places of at most so many, first and last among them; of one alone, the last."""
+    if most == 1:
+        return [number - 1] if number else []
+    return np.unique(np.linspace(0, number - 1, min(number, most)).round().astype(int)).tolist() if number else []

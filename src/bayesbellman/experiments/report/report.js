@@ -60,7 +60,7 @@
     if (low === high) { const by = Math.abs(low) * 0.1 || 1; low -= by; high += by; }
     return [low, high];
   }
-  const shortSteps = (value) => value >= 1e6 ? `${Number((value / 1e6).toPrecision(4))}M` : value >= 1e4 ? `${Number((value / 1e3).toPrecision(4))}k` : number(value);
+  const short = (value, most) => value === 0 || most < 1e4 ? number(value) : most < 2e6 ? `${Number((value / 1e3).toPrecision(4))}k` : `${Number((value / 1e6).toPrecision(4))}M`;
 
   // Lines over a common x. A line: label, colour, kind (seed, bold, dash), x, y; also n and of, or spread for a band.
   function lineChart(host, options) {
@@ -96,7 +96,7 @@
         svg("text", { x: left - 6, y: Y(t) + 4, "text-anchor": "end" }, number(t)));
       for (const t of ticks(first, xs[1], width < 500 ? 4 : 8)) picture.append(
         svg("line", { class: "tick", x1: X(t), x2: X(t), y1: top, y2: height - bottom }),
-        svg("text", { x: X(t), y: height - bottom + 16, "text-anchor": "middle" }, shortSteps(t)));
+        svg("text", { x: X(t), y: height - bottom + 16, "text-anchor": "middle" }, short(t, xs[1])));
       picture.append(svg("text", { x: (left + width - right) / 2, y: height - 5, "text-anchor": "middle" }, options.xName));
       const middle = (top + height - bottom) / 2;
       picture.append(svg("text", { x: 12, y: middle, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})` }, options.yName));
@@ -185,8 +185,8 @@
   }
 
   // Dots on a square whose two axes are the same, with the diagonal.
-  function scatter(host) {
-    const box = el("div", { class: "chart square", tabindex: 0, role: "slider", "aria-label": "Predicted against realised returns: arrow keys go from dot to dot",
+  function scatter(host, options) {
+    const box = el("div", { class: "chart square", tabindex: 0, role: "slider", "aria-label": `${options.name}: arrow keys go from dot to dot`,
       "aria-valuemin": 0, "aria-valuemax": 0, "aria-valuenow": 0, "aria-valuetext": "no dot chosen" });
     const tip = el("div", { class: "tip", hidden: true });
     host.replaceChildren(box);
@@ -317,31 +317,49 @@
     for (const input of document.querySelectorAll("input[data-switch]")) input.checked = !chosen.off.has(input.dataset.switch);
     curves(); disagreement(); calibration();
   }
-  function linesOf(series, middle) {
+  // One chart for each environment: returns and values of different ones have no common scale.
+  function chartsByEnv(host, options, make = lineChart) {
+    const charts = new Map();
+    return (draw) => {
+      const envs = [...new Set(data.runs.map((run) => String(run.env)))];
+      if (JSON.stringify(envs) !== JSON.stringify([...charts.keys()])) {
+        charts.clear();
+        host.replaceChildren(...envs.map((env) => {
+          const place = el("div", {});
+          charts.set(env, make(place, { ...options, name: envs.length > 1 ? `${options.name}, ${env}` : options.name }));
+          return el("div", {}, envs.length > 1 ? el("h3", {}, env) : null, place);
+        }));
+      }
+      for (const [env, chart] of charts) draw(chart, env);
+    };
+  }
+  function linesOf(series, middle, env) {
     const lines = [];
     data.runs.forEach((run, place) => run.seeds.forEach((seed, k) => {
-      if (isOn(run, seed) && seed[series].x.length)
+      if (String(run.env) === env && isOn(run, seed) && seed[series].x.length)
         lines.push({ key: seed.id, label: nameOfSeed(run, seed), colour: colourOfSeed(place, k), kind: run.seeds.length === 1 && data.runs.length > 1 ? "bold" : "seed", ...seed[series] });
     }));
     data.runs.forEach((run, place) => {
-      if (isOn(run) && run[middle].of > 1)
+      if (String(run.env) === env && isOn(run) && run[middle].of > 1)
         lines.push({ key: run.id, label: data.runs.length === 1 ? "median" : `${run.label}, median`, colour: colourOfMiddle(place), kind: "bold", ...run[middle] });
     });
     return lines;
   }
-  const curveChart = lineChart(by("curves-chart"), { name: "Learning curves", xName: "steps", yName: "return of an evaluation", fromZero: true, nothing: "no evaluation to show" });
+  const curveCharts = chartsByEnv(by("curves-chart"), { name: "Learning curves", xName: "steps", yName: "return of an evaluation", fromZero: true, nothing: "no evaluation to show" });
   function curves() {
     toggles(by("curves-toggles"));
     const counted = data.runs.map((run) => `${run.label}: n = ${run.median.of} of ${seeds(run.seeds.length)}`).join("; ");
     by("curves-words").textContent = "Mean return of each evaluation, one line a seed. Bold: the median over all seeds of a run that were evaluated at that step,"
       + " whichever are switched on here; it is dashed where that is fewer than all that were ever evaluated. Evaluated: " + counted + ".";
-    const goals = [...new Set(data.runs.filter((run) => isOn(run) && run.solved !== null).map((run) => run.solved))];
-    curveChart.set(linesOf("evaluations", "median"), goals.map((y) => ({ y, label: `solved: ${number(y)}` })));
+    curveCharts((chart, env) => {
+      const goals = new Set(data.runs.filter((run) => String(run.env) === env && isOn(run) && run.solved !== null).map((run) => run.solved));
+      chart.set(linesOf("evaluations", "median", env), [...goals].map((y) => ({ y, label: `solved: ${number(y)}` })));
+    });
   }
-  const disagreementChart = lineChart(by("disagreement-chart"), { name: "Disagreement", xName: "steps", yName: "deviation of values", fromZero: true, zero: true, plain: true, height: 260, nothing: "no disagreement was recorded" });
+  const disagreementCharts = chartsByEnv(by("disagreement-chart"), { name: "Disagreement", xName: "steps", yName: "deviation of values", fromZero: true, zero: true, plain: true, height: 260, nothing: "no disagreement was recorded" });
   function disagreement() {
     toggles(by("disagreement-toggles"));
-    disagreementChart.set(linesOf("disagreement", "disagreement"));
+    disagreementCharts((chart, env) => chart.set(linesOf("disagreement", "disagreement", env)));
   }
 
   const missing = (words) => el("p", { class: "missing" }, words);
@@ -349,8 +367,8 @@
   const calibrationHost = by("calibration-body");
   const calibrationSlider = slider("calibration-moment", "Moment", (step) => { chosen.calibrated = step; calibration(); });
   const calibrationChart = el("div", {}), calibrationCounts = el("div", { class: "scroll" }), calibrationNote = el("div", {});
-  calibrationHost.append(el("div", { class: "controls" }, calibrationSlider.box), calibrationChart, calibrationCounts, calibrationNote);
-  const dotsChart = scatter(calibrationChart);
+  calibrationHost.append(el("div", { class: "controls" }, calibrationSlider.box), el("div", { class: "beside" }, calibrationChart, el("div", {}, calibrationCounts, calibrationNote, by("calibration-how"))));
+  const dotCharts = chartsByEnv(calibrationChart, { name: "Predicted against realised returns" }, scatter);
   function calibration() {
     const all = [...new Set(data.runs.flatMap((run) => run.seeds.flatMap((seed) => seed.moments.map((moment) => moment.steps))))].sort((a, b) => a - b);
     const none = data.runs.flatMap((run) => run.seeds.filter((seed) => !seed.moments.length).map((seed) => nameOfSeed(run, seed)));
@@ -368,23 +386,23 @@
         alone = alone || moment.members < 2;
         asked += 1;
         moment.start.mean.forEach((mean, episode) => {
-          const dot = { mean, std: moment.start.std[episode], realised: moment.start.realised[episode], colour: colourOfSeed(place, k),
+          const dot = { env: String(run.env), mean, std: moment.start.std[episode], realised: moment.start.realised[episode], colour: colourOfSeed(place, k),
             label: `${nameOfSeed(run, seed)}, after ${whole(moment.steps)} steps, episode ${episode + 1}` };
           if (dot.mean !== null && dot.std !== null && dot.realised !== null) mine.push(dot);
         });
       });
       dots.push(...mine);
       if (!mine.length) return;
-      const within = (times) => { const found = mine.filter((dot) => Math.abs(dot.realised - dot.mean) <= times * dot.std).length; return `${found} of ${mine.length} (${Math.round((100 * found) / mine.length)} %)`; };
+      const within = (times) => { const found = mine.filter((dot) => Math.abs(dot.realised - dot.mean) <= times * dot.std).length; return `${found} (${Math.round((100 * found) / mine.length)} %)`; };
       const bias = mine.reduce((sum, dot) => sum + dot.mean - dot.realised, 0) / mine.length;
-      counts.push(el("tr", {}, el("th", { class: "name", scope: "row" }, run.label), el("td", {}, `${mine.length} (${seeds(asked)})`),
+      counts.push(el("tr", {}, el("th", { class: "name", scope: "row" }, run.label), el("td", {}, String(asked)), el("td", {}, String(mine.length)),
         el("td", {}, alone ? "one member" : within(1)), el("td", {}, alone ? "one member" : within(2)), el("td", {}, number(bias)),
         el("td", {}, run.target_noise === null ? "–" : number(run.target_noise))));
     });
-    dotsChart.set(dots);
-    const names = ["run", "n", "within 1 deviation", "within 2", "mean of predicted − realised", "target noise"];
+    dotCharts((chart, env) => chart.set(dots.filter((dot) => dot.env === env)));
+    const names = ["run", "seeds", "n", "within 1", "within 2", "predicted − realised", "target noise"];
     calibrationCounts.replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, ...names.map((name, k) => el("th", { scope: "col", class: k ? null : "name" }, name)))),
-      el("tbody", {}, ...counts, el("tr", { class: "quiet" }, el("th", { class: "name", scope: "row" }, "if normal and calibrated"), el("td", {}, ""), el("td", {}, "68 %"), el("td", {}, "95 %"), el("td", {}, "0"), el("td", {}, "")))));
+      el("tbody", {}, ...counts, el("tr", { class: "quiet" }, el("th", { class: "name", scope: "row" }, "if normal and calibrated"), el("td", {}, ""), el("td", {}, ""), el("td", {}, "68 %"), el("td", {}, "95 %"), el("td", {}, "0"), el("td", {}, "")))));
   }
 
   // -- beliefs: maps over two-dimensional states, and values along episodes ---------------------------------------------
@@ -465,8 +483,8 @@
       el("div", {}, el("div", { class: "wholes" },
         el("figure", {}, visits, el("figcaption", {}, "states visited (in replay)"), bars.visits.box),
         el("figure", {}, std, el("figcaption", {}, "deviation between members"), bars.std.box),
-        ...acts.map((map, k) => el("figure", {}, map, el("figcaption", {}, `the policy’s mean action${actions > 1 ? ` ${k + 1}` : ""}`), bars.acts[k].box)))));
-    mapsHost.replaceChildren(group, reading);
+        ...acts.map((map, k) => el("figure", {}, map, el("figcaption", {}, `the policy’s mean action${actions > 1 ? ` ${k + 1}` : ""}`), bars.acts[k].box)), reading)));
+    mapsHost.replaceChildren(group);
     let now = null;
 
     function paint(map, shade) {
@@ -524,7 +542,7 @@
       const stdHigh = Math.max(...maps.map((each) => each.std.high));
       now = { grid, low, high, stdHigh };
       note.textContent = `After ${whole(moment.steps)} steps, with the policy’s mean action.` + (moment.members > grid.members.length ? ` The first ${grid.members.length} of ${moment.members} members.` : ` n = ${moment.members} member${moment.members === 1 ? "" : "s"}.`)
-        + ` ${across} from ${number(grid.low[0])} to ${number(grid.high[0])}, ${up} from ${number(grid.low[1])} to ${number(grid.high[1])}.`;
+        + ` From left to right ${across} ${number(grid.low[0])} to ${number(grid.high[0])}, upwards ${up} ${number(grid.low[1])} to ${number(grid.high[1])}.`;
       bars.members.set(number(low), "value", number(high)); bars.std.set("0", "", number(stdHigh)); bars.visits.set("1", `of ${whole(grid.visits.total)}`, `${whole(grid.visits.most)} visits`);
       grid.action.forEach((map, k) => { const most = Math.max(Math.abs(map.low), Math.abs(map.high)) || 1; bars.acts[k].set(number(-most), "0", number(most)); });
       paintAll(); read();
@@ -578,8 +596,8 @@
       ...data.runs.map((run) => el("div", {}, data.runs.length > 1 ? el("p", { class: "quiet small" }, run.label) : null,
         run.commands.length ? el("pre", {}, run.commands.join("\n")) : missing("The run does not say by which command it was made."))),
       el("p", { class: "quiet small" }, "This page:"), el("pre", {}, data.command),
-      data.thinned ? missing("To keep the page small, some of the recorded moments are left out; a page of fewer runs has them.") : null,
-      el("h3", {}, "Settings"), data.runs.length > 1 ? el("p", { class: "quiet small" }, "Bold: what differs between the runs.") : null, table("setting", plan),
+      ...(data.thinned ? [missing("To keep the page small, some of the recorded moments are left out; a page of fewer runs has them.")] : []),
+      el("h3", {}, "Settings"), ...(data.runs.length > 1 ? [el("p", { class: "quiet small" }, "Bold: what differs between the runs.")] : []), table("setting", plan),
       el("h3", {}, "Where it was made"), table("provenance", data.runs.map((run) => new Map(run.facts))));
   }
 

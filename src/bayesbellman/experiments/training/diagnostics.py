@@ -52,8 +52,9 @@ class Diagnostics:
 def moments(steps: int, every: int) -> set[int]:
     """Of a run's evaluations the first, the last, and some between: ever further apart, as beliefs change ever less."""
     evaluations = -(-steps // every)
-    chosen = np.unique(np.geomspace(1, evaluations, min(MOST_MOMENTS, evaluations)).round().astype(int))
-    return {min(int(number) * every, steps) for number in chosen}
+    number = min(MOST_MOMENTS, evaluations)
+    chosen = np.maximum(np.geomspace(1, evaluations, number).round().astype(int), 1 + np.arange(number))
+    return {min(int(place) * every, steps) for place in chosen}
 
 
 def file_name(steps: int) -> str:
