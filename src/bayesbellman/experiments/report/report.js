@@ -283,9 +283,9 @@
       const rows = run.seeds.map((seed) => el("tr", {},
         el("th", { scope: "row" }, String(seed.seed)),
         el("td", { class: bad.has(seed.how) ? "bad" : seed.how === "solved" ? "good" : null }, seed.how),
-        ...[whole(seed.steps), String(seed.evaluated) + (seed.not_finite ? ` (${seed.not_finite} not finite)` : ""), number(seed.last),
-          seed.best === null ? "–" : `${number(seed.best)} at ${whole(seed.best_at)}`, clock(seed.seconds)].map((cell) => el("td", {}, cell))));
-      const names = ["seed", "ended", "steps", "evaluations", "last", "best", "time"];
+        ...[whole(seed.steps), number(seed.last), seed.best === null ? "–" : `${number(seed.best)} at ${whole(seed.best_at)}`,
+          String(seed.evaluated) + (seed.not_finite ? ` (${seed.not_finite} not finite)` : ""), clock(seed.seconds)].map((cell) => el("td", {}, cell))));
+      const names = ["seed", "ended", "steps", "last", "best", "evaluations", "time"];
       return el("article", { class: `run ${colourOfRun(place)}` },
         el("h3", {}, el("span", { class: "chip", "aria-hidden": "true" }), run.title),
         el("p", { class: "quiet small" }, `${run.label} · ${whole(run.planned)} steps for each of ${seeds(run.seeds.length)}`
@@ -348,7 +348,7 @@
   const curveCharts = chartsByEnv(by("curves-chart"), { name: "Learning curves", xName: "steps", yName: "return of an evaluation", fromZero: true, nothing: "no evaluation to show" });
   function curves() {
     toggles(by("curves-toggles"));
-    const counted = data.runs.map((run) => `${run.label}: n = ${run.median.of} of ${seeds(run.seeds.length)}`).join("; ");
+    const counted = data.runs.map((run) => `${run.label}: n = ${run.median.of} of ${seeds(run.seeds.length)}`).join("; ");
     by("curves-words").textContent = "Mean return of each evaluation, one line a seed. Bold: the median over all seeds of a run that were evaluated at that step,"
       + " whichever are switched on here; it is dashed where that is fewer than all that were ever evaluated. Evaluated: " + counted + ".";
     curveCharts((chart, env) => {
@@ -366,7 +366,7 @@
   const noMoments = "No diagnostics are recorded here: the run is older than they are, or has not come to its first evaluation. Train it again to have them.";
   const calibrationHost = by("calibration-body");
   const calibrationSlider = slider("calibration-moment", "Moment", (step) => { chosen.calibrated = step; calibration(); });
-  const calibrationChart = el("div", {}), calibrationCounts = el("div", { class: "scroll" }), calibrationNote = el("div", {});
+  const calibrationChart = el("div", {}), calibrationCounts = el("div", { class: "scroll counts" }), calibrationNote = el("div", {});
   calibrationHost.append(el("div", { class: "controls" }, calibrationSlider.box), el("div", { class: "beside" }, calibrationChart, el("div", {}, calibrationCounts, calibrationNote, by("calibration-how"))));
   const dotCharts = chartsByEnv(calibrationChart, { name: "Predicted against realised returns" }, scatter);
   function calibration() {
@@ -423,6 +423,7 @@
     return decoded.get(text);
   }
   const valueAt = (map, place) => map.low + (bytes(map.data)[place] / 255) * (map.high - map.low);
+  const readingOf = (map, place) => valueAt(map, place).toFixed(Math.max(0, Math.min(8, Math.ceil(-Math.log10((map.high - map.low) / 255 || 1))))).replace("-", "−");
   function visitsAt(map, place) {
     const shade = bytes(map.data)[place];
     return shade === 0 ? 0 : Math.max(1, Math.round(Math.exp(((shade - 1) / 254) * Math.log(map.most))));
@@ -510,10 +511,9 @@
       if (cell === null || !now) { reading.textContent = "Point at a map, or move over the maps with the arrow keys, to read its numbers."; return; }
       const { grid } = now, i = Math.floor(cell / side), j = cell % side;
       const centre = [i, j].map((k, axis) => grid.low[axis] + ((k + 0.5) / side) * (grid.high[axis] - grid.low[axis]));
-      const values = grid.members.map((map) => valueAt(map, cell));
       reading.textContent = `${across} ${number(centre[0])}, ${up} ${number(centre[1])}: `
-        + `members ${values.map((value) => number(Number(value.toPrecision(3)))).join(", ")}; deviation ${number(Number(valueAt(grid.std, cell).toPrecision(3)))}; `
-        + `mean action ${grid.action.map((map) => number(Number(valueAt(map, cell).toPrecision(2)))).join(", ")}; visits about ${whole(visitsAt(grid.visits, cell))}`;
+        + `members ${grid.members.map((map) => readingOf(map, cell)).join(", ")}; deviation ${readingOf(grid.std, cell)}; `
+        + `mean action ${grid.action.map((map) => readingOf(map, cell)).join(", ")}; visits about ${whole(visitsAt(grid.visits, cell))}`;
     }
     const move = (place) => { cell = place; paintAll(); read(); };
     for (const map of [...each, std, visits, ...acts]) {
