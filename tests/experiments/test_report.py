@@ -19,13 +19,15 @@ from tests.experiments.synthetic_runs import SETTINGS, moment, write_run
 from bayesbellman.experiments.report import collect as collecting
 from bayesbellman.experiments.report.collect import collect, middle
 from bayesbellman.experiments.report.live import make_server
-from bayesbellman.experiments.report.page import MARK, refuse_if_not_writable, render, write_page
+from bayesbellman.experiments.report.page import MARK, as_script_data, refuse_if_not_writable, render, write_page
 from bayesbellman.experiments.training.diagnostics import recorded
 from bayesbellman.experiments.training.reading import read_run
 from bayesbellman.runs.arrays import write_arrays
 from bayesbellman.runs.lock import locked
 
-HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>'\"`&@DATA@ \u2028 名前" + "x" * 300
+HOSTILE = (
+    "<!--<script </script><script>alert(1)</script><img src=x onerror=alert(2)>'\"`&@DATA@ \u2028 名前" + "x" * 300
+)
 
 
 class Elements(HTMLParser):
@@ -120,6 +122,7 @@ def test_nothing_in_a_run_becomes_markup(tmp_path: Path) -> None:
     folder = write_run(tmp_path / name, env=HOSTILE, agent=HOSTILE, settings=settings, provenance=provenance)
     data = collect([folder])
     page = render(data)
+    assert "<" not in as_script_data(data)
     elements = Elements(page)
     expected = Elements(render({**data, "runs": []}))
     assert [tag for tag, _ in elements.found] == [tag for tag, _ in expected.found]
