@@ -27,8 +27,8 @@ from bayesbellman.runs.metrics import read_metrics
 TINY = ("--hidden", 8, "--batch-size", 4, "--buffer-size", 1000, "--warmup", 50)
 PROBE = ("probe-constant-reward", "--agent", "sac-star", *TINY, "--steps", 120, "--evaluate-every", 50, "--episodes", 2)
 FILES = [
-    ".bbo-files", "agent.bbo", "best.bbo", "checkpoints", "config.json", "curve.png", "ended.json", "metrics.jsonl",
-    "report.md", "summary.csv",
+    ".bbo-files", "agent.bbo", "best.bbo", "checkpoints", "config.json", "curve.png", "diagnostics", "ended.json",
+    "metrics.jsonl", "report.md", "summary.csv",
 ]  # fmt: skip
 
 
@@ -135,8 +135,8 @@ def test_several_seeds_each_in_its_folder(tmp_path: Path, capsys) -> None:
     ]  # fmt: skip
     for seed in (3, 4):
         folder = out / f"seed-000{seed}"
-        kept = [".bbo-files", "agent.bbo", "best.bbo", "checkpoints", "config.json", "ended.json", "metrics.jsonl"]
-        assert names(folder) == kept
+        every = [name for name in FILES if name not in ("curve.png", "report.md", "summary.csv")]
+        assert names(folder) == every
         assert json.loads((folder / "config.json").read_text())["settings"]["seed"] == seed
         pieces = read_metrics(folder / "metrics.jsonl")
         assert [piece["steps"] for piece in pieces] == [50, 100, 120]
@@ -319,7 +319,7 @@ def test_asked_to_stop_it_keeps_what_was_learnt(tmp_path: Path) -> None:
     assert "once more stops at once" in words
     assert f"what was learnt is kept in {out}; go on with: bbo train probe-constant-reward" in words
     assert words.rstrip().endswith("--resume")
-    assert names(out) == sorted({*FILES} - {"best.bbo"})
+    assert names(out) == sorted({*FILES} - {"best.bbo", "diagnostics"})  # nothing was evaluated
     assert read_csv(out / "summary.csv")[0]["ended"] == "stopped"
     assert Agent.load(out / "agent.bbo").env_name == "probe-constant-reward"
 

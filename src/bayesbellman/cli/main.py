@@ -68,6 +68,7 @@ def _parse(arguments: list[str]) -> Command:
     from bayesbellman.cli.doctor import Doctor
     from bayesbellman.cli.evaluate import Evaluate
     from bayesbellman.cli.evaluate_linear import EvaluateLinear
+    from bayesbellman.cli.report import Report
     from bayesbellman.cli.reproduce import Reproduce
     from bayesbellman.cli.runs import Runs
     from bayesbellman.cli.train import Train
@@ -82,6 +83,7 @@ def _parse(arguments: list[str]) -> Command:
         | Annotated[Runs, tyro.conf.subcommand("runs")]
         | Annotated[Compare, tyro.conf.subcommand("compare")]
         | Annotated[Doctor, tyro.conf.subcommand("doctor")]
+        | Annotated[Report, tyro.conf.subcommand("report")]
         | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
         | Annotated[Check, tyro.conf.subcommand("check")]
         | Annotated[Tune, tyro.conf.subcommand("tune")]

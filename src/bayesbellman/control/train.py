@@ -46,6 +46,17 @@ class Trace(NamedTuple):
     """Means over the updates"""
 
 
+class Played(NamedTuple):
+    """Whole episodes with the action believed best. Of each, the first ``K`` steps are kept; after its end is zero."""
+
+    returns: Float[Any, " episodes"]
+    lengths: Int[Any, " episodes"]
+    observations: Float[Any, "episodes K d"]
+    rewards: Float[Any, "episodes K"]
+    rest: Float[Any, " episodes"]
+    """Discounted return that followed the K-th step"""
+
+
 class Training(eqx.Module):
     """An agent in an environment, and the numbers of the loop."""
 
@@ -108,13 +119,17 @@ class Training(eqx.Module):
         self, key: Key[Array, ""], state: TrainState, episodes: int, longest: int
     ) -> Float[Array, " episodes"]:
         """Returns of whole episodes with the action believed best; at most ``longest`` steps each."""
+        return self.play(key, state, episodes, longest, 0).returns
+
+    def play(self, key: Key[Array, ""], state: TrainState, episodes: int, longest: int, keep: int) -> Played:
+        """The episodes that `evaluate` plays with this key, with the first ``keep`` steps of each."""
 
         def going_on(carry: tuple) -> Bool[Array, ""]:
-            time, _, _, alive = carry
+            time, _, _, _, alive = carry
             return jnp.any(alive) & (time < longest)
 
         def one(carry: tuple) -> tuple:
-            time, states, gathered, alive = carry
+            time, states, played, weight, alive = carry
             keys = jax.random.split(jax.random.fold_in(step_key, time), episodes)
 
             def act_and_step(key: Key[Array, ""], env: PyTree) -> Any:
@@ -122,15 +137,34 @@ class Training(eqx.Module):
                 return self.env.step(key, env, to_bounds(_box(self.env), action))
 
             outcome = jax.vmap(act_and_step)(keys, states)
-            gathered = gathered + jnp.where(alive, outcome.reward, jnp.zeros_like(outcome.reward))
-            return time + 1, outcome.state, gathered, alive & ~outcome.terminated & ~outcome.truncated
+            reward = jnp.where(alive, outcome.reward, jnp.zeros_like(outcome.reward))
+            observations, rewards = played.observations, played.rewards
+            if keep:
+                seen = jax.vmap(self.env.observe)(states).astype(observations.dtype)
+                seen = jnp.where(alive[:, None], seen, jnp.zeros_like(seen))
+                observations = observations.at[:, time].set(seen, mode="drop")
+                rewards = rewards.at[:, time].set(reward, mode="drop")
+            played = Played(
+                played.returns + reward,
+                played.lengths + alive.astype(jnp.int32),
+                observations,
+                rewards,
+                played.rest + weight * reward,
+            )
+            weight = jnp.where(time + 1 == keep, jnp.ones_like(weight), weight * discount)
+            return time + 1, outcome.state, played, weight, alive & ~outcome.terminated & ~outcome.truncated
 
         reset_key, step_key = jax.random.split(key)
         starts = jax.vmap(self.env.reset)(jax.random.split(reset_key, episodes))
+        dtype = state.episode_return.dtype
+        discount = jnp.asarray(self.agent.discount, dtype)
+        seen = jnp.zeros((episodes, keep, self.env.spaces.observation.size), jnp.float32)
+        nothing, no_rewards = jnp.zeros(episodes, dtype), jnp.zeros((episodes, keep), dtype)
         begun = (
             jnp.zeros((), jnp.int32),
             starts,
-            jnp.zeros(episodes, state.episode_return.dtype),
+            Played(nothing, jnp.zeros(episodes, jnp.int32), seen, no_rewards, nothing),
+            jnp.where(keep, jnp.zeros((), dtype), jnp.ones((), dtype)),  # of rewards in `rest`: none while all are kept
             jnp.ones(episodes, bool),
         )
         return jax.lax.while_loop(going_on, one, begun)[2]

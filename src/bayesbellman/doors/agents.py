@@ -21,7 +21,7 @@ from bayesbellman._version import __version__
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.bbac import BBAC as PureBBAC
 from bayesbellman.control.sac import SAC as PureSAC
-from bayesbellman.control.train import Training, check_sizes
+from bayesbellman.control.train import Played, Training, check_sizes
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors.callbacks import AnyCallback, Progress, as_callbacks, go_on
 from bayesbellman.doors.environments import HostSettings, Opened, open_environment
@@ -274,6 +274,13 @@ class Agent(abc.ABC):
         self._refuse_if_closed()
         with jax.default_device(self._device):
             return self.player.evaluate(episodes, self.evaluation_seed if seed is None else seed)
+
+    def play(self, episodes: int = 10, *, seed: int | None = None, keep: int = 1_000) -> Played:
+        """The episodes that `evaluate` plays, with observations and rewards of the first ``keep`` steps of each."""
+        if episodes < 1 or keep < 1:
+            raise ValueError(f"episodes is {episodes} and keep {keep}; both must be >= 1")
+        with jax.default_device(self._device):
+            return self.player.play(episodes, self.evaluation_seed if seed is None else seed, keep)
 
     def save(self, path: str | Path) -> Path:
         """One file with networks, optimisers and settings, hashed; replay is not in it. Returns the path."""

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from bayesbellman.control.base import AbstractAgent
-from bayesbellman.control.train import CHUNK, Training, check_sizes
+from bayesbellman.control.train import CHUNK, Played, Training, check_sizes
 from bayesbellman.core.errors import Diverged
 from bayesbellman.core.types import Transition, effective_discount
 from bayesbellman.data.replay import Replay
@@ -67,6 +67,14 @@ class AbstractPlayer(abc.ABC):
         """Returns with the action believed best."""
 
     @abc.abstractmethod
+    def play(self, episodes: int, seed: int, keep: int) -> Played:
+        """The episodes of `evaluate`, with the first ``keep`` steps of each; as NumPy's arrays."""
+
+    @abc.abstractmethod
+    def visited(self) -> Float[np.ndarray, "N d"]:
+        """Observations in replay, from which actions were taken; in no order"""
+
+    @abc.abstractmethod
     def disagreement(self) -> float:
         """Standard deviation of the ensemble's values over replay"""
 
@@ -97,6 +105,10 @@ class CompiledPlayer(AbstractPlayer):
         self._evaluate = jax.jit(
             lambda key, state, episodes: training.evaluate(key, state, episodes, LONGEST), static_argnums=2
         )
+        self._play = jax.jit(
+            lambda key, state, episodes, keep: training.play(key, state, episodes, LONGEST, keep),
+            static_argnums=(2, 3),
+        )
         self._disagreement = jax.jit(training.disagreement)
         self._steps = 0
 
@@ -122,6 +134,12 @@ class CompiledPlayer(AbstractPlayer):
 
     def evaluate(self, episodes: int, seed: int) -> Float[np.ndarray, " episodes"]:
         return np.asarray(self._evaluate(jax.random.key(seed), self.state, episodes))
+
+    def play(self, episodes: int, seed: int, keep: int) -> Played:
+        return jax.tree.map(np.asarray, self._play(jax.random.key(seed), self.state, episodes, keep))
+
+    def visited(self) -> Float[np.ndarray, "N d"]:
+        return _observed(self.state.replay)
 
     def disagreement(self) -> float:
         return float(self._disagreement(jax.random.fold_in(self.state.key, NO_STEP), self.state))
@@ -271,15 +289,52 @@ class HostPlayer(AbstractPlayer):
 
     def evaluate(self, episodes: int, seed: int) -> Float[np.ndarray, " episodes"]:
         """In environments of their own, so that training is not disturbed."""
-        if self._evaluation is None:
-            raise RuntimeError(
-                "the environment cannot be made again for evaluation; pass its name or a function that makes it"
-            )
-        host = self._evaluation()
+        host = self._another()
         try:
             return self._returns(host, episodes, seed)
         finally:
             host.close()
+
+    def _another(self) -> Any:
+        if self._evaluation is None:
+            raise RuntimeError(
+                "the environment cannot be made again for evaluation; pass its name or a function that makes it"
+            )
+        return self._evaluation()
+
+    def play(self, episodes: int, seed: int, keep: int) -> Played:
+        """One after the other, in one environment."""
+        host = self._another()
+        size, gamma = self.spaces.observation.size, float(self.agent.discount)
+        played = Played(
+            np.zeros(episodes),
+            np.zeros(episodes, np.int32),
+            np.zeros((episodes, keep, size), np.float32),
+            np.zeros((episodes, keep)),
+            np.zeros(episodes),
+        )
+        try:
+            observation, episode = host.reset(seed), 0
+            while episode < episodes:
+                step = host.step(np.asarray(self._best(self._agent_state, observation)))
+                if step.valid[0]:
+                    time, reward = int(played.lengths[episode]), float(step.reward[0])
+                    if time < keep:
+                        played.observations[episode, time], played.rewards[episode, time] = observation[0], reward
+                    else:
+                        played.rest[episode] += gamma ** (time - keep) * reward
+                    played.returns[episode] += reward
+                    played.lengths[episode] += 1
+                observation, cut = step.observation, played.lengths[episode] >= LONGEST
+                if step.terminated[0] or step.truncated[0] or cut:
+                    episode += 1
+                    observation = host.reset(seed + episode) if cut else observation
+        finally:
+            host.close()
+        return played
+
+    def visited(self) -> Float[np.ndarray, "N d"]:
+        return _observed(self.replay)
 
     def _returns(self, host: Any, episodes: int, seed: int) -> Float[np.ndarray, " episodes"]:
         observation, done = host.reset(seed), []
@@ -337,3 +392,7 @@ class HostPlayer(AbstractPlayer):
             self.contexts = self._begin_all(begin_key, self._agent_state)
             return f"the environment could not be brought back ({error}); a new episode begins, so bits will differ"
         return None
+
+
+def _observed(replay: Replay) -> Float[np.ndarray, "N d"]:
+    return np.asarray(replay.ring.observation[: min(int(replay.stored), replay.capacity)])

@@ -65,13 +65,21 @@ def _listed(folder: Path) -> list[str]:
     return [name for name in listed if name and Path(name).name == name and name != LOCK]
 
 
+def _inner(folder: Path) -> Iterator[Path]:
+    """Folders of ours inside, and those inside them."""
+    for name in _listed(folder):
+        if (folder / name).is_dir() and not (folder / name).is_symlink():
+            yield folder / name
+            yield from _inner(folder / name)
+
+
 def _drop_scratch(folder: Path) -> None:
     """Files that a killed run was about to write."""
-    for inside in (folder, *(folder / name for name in _listed(folder) if (folder / name).is_dir())):
+    for inside in (folder, *_inner(folder)):
         ours = _listed(inside)
         for path in inside.iterdir():
             found = SCRATCH.fullmatch(path.name)
-            if found and found[1] in ours:
+            if found and (found[1] in ours or NUMBERED.fullmatch(path.name)):
                 path.unlink()
 
 

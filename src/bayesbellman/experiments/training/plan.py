@@ -11,8 +11,8 @@ from bayesbellman.runs.metrics import finite
 from bayesbellman.runs.provenance import provenance
 
 CONFIG, METRICS, AGENT, BEST = "config.json", "metrics.jsonl", "agent.bbo", "best.bbo"
-ENDED, CHECKPOINTS, TENSORBOARD = "ended.json", "checkpoints", "tensorboard"
-OF_A_SEED = (CONFIG, METRICS, AGENT, BEST, ENDED, CHECKPOINTS, TENSORBOARD)
+ENDED, CHECKPOINTS, DIAGNOSTICS, TENSORBOARD = "ended.json", "checkpoints", "diagnostics", "tensorboard"
+OF_A_SEED = (CONFIG, METRICS, AGENT, BEST, ENDED, CHECKPOINTS, DIAGNOSTICS, TENSORBOARD)
 CURVE, SUMMARY, REPORT = "curve.png", "summary.csv", "report.md"
 OF_ALL_SEEDS = (CONFIG, CURVE, SUMMARY, REPORT)
 

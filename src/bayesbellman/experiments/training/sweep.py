@@ -16,11 +16,13 @@ from bayesbellman.doors.agents import Agent
 from bayesbellman.doors.callbacks import Progress
 from bayesbellman.doors.checkpoints import Checkpoints
 from bayesbellman.experiments.training.analysis import write_report
+from bayesbellman.experiments.training.diagnostics import Diagnostics
 from bayesbellman.experiments.training.plan import (
     AGENT,
     BEST,
     CHECKPOINTS,
     CONFIG,
+    DIAGNOSTICS,
     ENDED,
     METRICS,
     OF_A_SEED,
@@ -202,6 +204,7 @@ class _Run:
     ) -> None:
         self.plan, self.agent, self.folder, self.say = plan, agent, folder, say
         self.file, self.boards, self.checkpoints, self.report, self.request = file, boards, checkpoints, report, request
+        self.diagnostics = Diagnostics(folder / DIAGNOSTICS, plan.steps, plan.evaluate_every, plan.episodes)
         self.started = time.monotonic()
         self.before = 0.0
         self.target = 0
@@ -274,6 +277,8 @@ class _Run:
         if self.plan.solved is not None and mean >= self.plan.solved:
             words = f"evaluation {mean:.4g} >= {self.plan.solved:g} after {steps:,} of {self.plan.steps:,} steps"
             self.ended = Ended("solved", words)
+        last = self.ended.how != "finished"
+        self.keeping(lambda: self.diagnostics.after_evaluation(self.agent, steps, last=last))
         return {"mean": mean, "returns": returns}
 
 
