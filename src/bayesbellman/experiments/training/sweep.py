@@ -239,7 +239,8 @@ class _Run:
             record["evaluation"] = self.evaluate(told.steps)
         record["seconds"] = self.seconds
         last = self.ended.how != "finished" or told.steps >= self.plan.steps
-        self.keeping(lambda: self.keep(record, last))
+        if self.keeping(lambda: self.keep(record, last)):
+            self.failures = 0
         if len(told.returns):
             self.said["return"] = float(told.returns[-1])
         if "disagreement" in told.metrics:
@@ -256,17 +257,18 @@ class _Run:
         if last or self.checkpoints.due(self.agent):
             self.checkpoints.save(self.agent, {"best": self.best, "seconds": self.seconds})
 
-    def keeping(self, write: Callable[[], object]) -> None:
-        """A disk that is full for a while costs nothing but a warning; the last checkpoint stays."""
+    def keeping(self, write: Callable[[], object]) -> bool:
+        """Whether it was written. A disk that is full for a while costs a warning; the last checkpoint stays."""
         try:
             write()
-            self.failures = 0
         except OSError as error:
             self.failures += 1
             if self.failures > MOST_FAILURES:
                 raise
             left = MOST_FAILURES - self.failures
             self.say(f"what was learnt could not be kept ({error}); training goes on, {left} more such and it stops")
+            return False
+        return True
 
     def evaluate(self, steps: int) -> dict[str, Any]:
         returns = self.agent.evaluate(self.plan.episodes)
