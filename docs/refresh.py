@@ -234,6 +234,19 @@ def mountain_car() -> str:
     return "\n".join([*lines, "", f"`bbo check mountain-car`: {agree} of {len(verdicts)} agree with the paper. {note}"])
 
 
+def checkpoints() -> str:
+    """What a checkpoint costs."""
+    result = json.loads((RESULTS / "benchmarks" / "checkpoints_cpu.json").read_text(encoding="utf-8"))
+    lines = ["| what | seconds | MB written |", "|---|---|---|"]
+    for row in result["rows"]:
+        written = f"{row['MB written']:.3g}" if row["MB written"] else "-"
+        lines.append(f"| {row['what']} | {row['seconds']:.3g} | {written} |")
+    origin = result["origin"]
+    made = f"`{origin['command']}`, commit {origin['commit']}, {origin['machine']}"
+    share = f"At one a minute that is {100 * origin['share_of_time']:.2g} % of the time."
+    return "\n".join([*lines, "", f"{share} {made}."])
+
+
 def control_gpu() -> str:
     """What a step costs against the ensemble's size and the number of runs."""
     result = json.loads((RESULTS / "benchmarks" / "control_gpu.json").read_text(encoding="utf-8"))
@@ -324,6 +337,7 @@ BLOCKS = {
     "pendulum": (ROOT / "docs" / "control.md", pendulum),
     "control_speed": (ROOT / "docs" / "control.md", control_speed),
     "mountain_car": (ROOT / "docs" / "control.md", mountain_car),
+    "checkpoints": (ROOT / "docs" / "guides" / "resuming.md", checkpoints),
     "control_gpu": (ROOT / "docs" / "control.md", control_gpu),
     "nonlinear": (ROOT / "docs" / "nonlinear_experiments.md", nonlinear),
     "tsitsiklis": (ROOT / "docs" / "tsitsiklis.md", tsitsiklis),

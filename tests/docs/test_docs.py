@@ -107,6 +107,7 @@ BLOCKS = [
     "control_demo",
     "pendulum",
     "control_speed",
+    "checkpoints",
     "control_gpu",
     "mountain_car",
     "nonlinear",

@@ -38,7 +38,7 @@ def assert_same(one: Agent, other: Agent) -> None:
 
 
 MAKERS = {
-    "compiled": lambda: bb.BBAC(CAR, ensemble_size=2, seed=3, **SMALL),
+    "compiled": lambda: bb.SACStar(CAR, seed=3, **SMALL),
     "host": lambda: bb.SAC("Pendulum-v1", seed=3, **SMALL),
     "host, two side by side": lambda: bb.SAC("Pendulum-v1", seed=3, num_envs=2, **SMALL),
 }
@@ -101,7 +101,6 @@ def test_an_environment_that_cannot_be_brought_back_is_named(tmp_path: Path) -> 
     with pytest.warns(CheckpointWarning, match="could not be brought back .* a new episode begins"):
         bb.Checkpoints(tmp_path).restore(again)
     assert again.num_timesteps == 60
-    again.learn(10)
 
 
 @pytest.fixture(scope="module")
