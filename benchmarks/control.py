@@ -22,14 +22,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
-from matplotlib.figure import Figure
 
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.bbac import BBAC
 from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training
 from bayesbellman.envs.mountain_car import MountainCar
-from bayesbellman.experiments.plotting import BLUE, FAINT, style
 from bayesbellman.runs.provenance import provenance
 from bayesbellman.runs.tables import aligned, markdown
 
@@ -148,8 +146,12 @@ def row(name: str, found: Measured, operations: int, rate: float, runs: int = 1)
     return (name, runs, 1e6 * per_run, 1 / per_run, operations / 1e9, done / 1e9, done / rate, found.compile)
 
 
-def draw(rows: list[tuple], device: str) -> Figure:
+def draw(rows: list[tuple], device: str) -> Any:
     """What a step costs against the ensemble's size, and against the number of runs."""
+    from matplotlib.figure import Figure  # for --sweep alone: beside the peers there is none
+
+    from bayesbellman.experiments.plotting import BLUE, FAINT, style
+
     with style():
         figure = Figure(figsize=(6.4, 2.6))
         left, right = figure.subplots(1, 2)
