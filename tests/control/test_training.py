@@ -64,7 +64,7 @@ def run(name: str, pieces: list[int], seed: int = 0):
     return state, trace
 
 
-@pytest.mark.parametrize("name", ["BBAC", "masked", "SAC"])
+@pytest.mark.parametrize("name", ["BBAC", pytest.param("masked", marks=pytest.mark.slow), "SAC"])
 def test_pieces_do_not_change_a_bit(name: str) -> None:
     whole, _ = run(name, [30])
     assert_same_bits(whole, run(name, [7, 1, 22])[0])

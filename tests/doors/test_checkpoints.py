@@ -92,6 +92,7 @@ class Wandering(gymnasium.Env):
         return self.noise.uniform(-1, 1, 1).astype(np.float32), 0.0, False, False, {}
 
 
+@pytest.mark.slow
 def test_an_environment_that_cannot_be_brought_back_is_named(tmp_path: Path) -> None:
     with pytest.warns(EnvironmentWarning, match="two plays under seed 0"):
         agent = bb.SAC(Wandering, **SMALL)

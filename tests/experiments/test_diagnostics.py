@@ -95,6 +95,7 @@ def test_the_same_step_is_written_the_same(tmp_path: Path) -> None:
     assert kept == ["steps-00000150.npz", "steps-00000160.npz"]
 
 
+@pytest.mark.slow
 def test_through_the_host_loop(tmp_path: Path) -> None:
     agent = BBAC("Pendulum-v1", **TINY).learn(120)
     played = agent.play(2, keep=150)
