@@ -13,11 +13,14 @@ from bayesbellman.experiments.nonlinear import ARTEFACT, sweep
 from bayesbellman.experiments.nonlinear.methods import BBO, DIRECT, METHODS, NO_PRIOR, PAPER, TD, TDC, Setting
 from bayesbellman.experiments.nonlinear.summary import curves, share_below
 from bayesbellman.experiments.nonlinear.sweep import Program, Size, arrange, plan, run_job
+from bayesbellman.experiments.nonlinear.tuned import TUNED
 from bayesbellman.experiments.nonlinear_tuning import ARTEFACT as TUNING
 from bayesbellman.experiments.nonlinear_tuning import sweep as tuning_sweep
+from bayesbellman.experiments.nonlinear_tuning.analysis import chosen
 from bayesbellman.experiments.nonlinear_tuning.search import PRIORS, RATES, Tried, search
 from bayesbellman.experiments.registry import artefact
 
+RESULTS = Path(__file__).parents[2] / "results"
 PAIR = {"upper": 3e-3, "lower": 1e-2}
 SMALL = Size(seeds=2, steps=4, every=2, batch_size=8, hidden=4, rollouts=1, transitions=40)
 
@@ -52,7 +55,7 @@ def test_methods_of_one_estimator_share_a_program() -> None:
         [("paper", TDC)],
         [("paper", BBO), ("paper", NO_PRIOR)],
     ]
-    assert len(plan(Request()).jobs) == 12
+    assert len(plan(Request(variants=("paper",))).jobs) == 12
 
 
 def test_without_a_prior_is_a_prior_of_weight_zero(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -100,8 +103,7 @@ def test_claims_hold_only_with_an_interval_above_one_half() -> None:
 
 
 def test_committed_results_are_judged(tmp_path: Path) -> None:
-    folder = Path(__file__).parents[2] / "results" / "nonlinear"
-    verdicts = judge(ARTEFACT.expected(), ARTEFACT.cells(folder))
+    verdicts = judge(ARTEFACT.expected(), ARTEFACT.cells(RESULTS / "nonlinear"))
     assert sum(verdict.ok for verdict in verdicts) >= 10
     with pytest.raises(FileNotFoundError, match=r"holds no final\.csv"):
         ARTEFACT.cells(tmp_path)
@@ -164,3 +166,16 @@ def test_a_search_is_written_down_with_the_papers_setting_beside_it(
         rows = list(csv.DictReader(file))
     assert len(rows) == 14
     assert min(float(row["median"]) for row in rows if row["stage"] != "paper") == pytest.approx(best["mse"], rel=1e-5)
+
+
+def test_tuned_settings_are_those_that_the_committed_search_chose() -> None:
+    tried: dict[str, list[Tried]] = {}
+    with (RESULTS / "nonlinear_tuning" / "tried.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            numbers = {name: float(row[name]) for name in METHODS[row["method"]].numbers}
+            setting = Setting(numbers, int(row["lower_steps"]))
+            errors = np.array([float(error) for error in row["errors"].split()])
+            one = Tried(row["method"], row["stage"], setting, errors, np.full(len(errors), -1))
+            tried.setdefault(row["task"], []).append(one)
+    found = {(task, method): one.setting for task in tried for method, one in chosen(tried[task]).items()}
+    assert found == TUNED

@@ -41,11 +41,6 @@ def draw(found: Sequence[Curves]) -> Figure:
         for row, variant in zip(panels, variants, strict=True):
             for axes, task in zip(row, tasks, strict=True):
                 here = [one for one in found if (one.variant, one.task) == (variant, task)]
-                if variant != "paper":  # beside what was tuned, what was not
-                    tuned = {one.method for one in here}
-                    here += [
-                        one for one in found if (one.variant, one.task) == ("paper", task) and one.method not in tuned
-                    ]
                 _panel(axes, here, f"{PROBLEMS[task].title}, {variant} settings")
         handles = {
             label: line for axes in panels.flat for line, label in zip(*axes.get_legend_handles_labels(), strict=True)
@@ -59,9 +54,6 @@ def _panel(axes: Axes, here: Sequence[Curves], title: str) -> None:
     axes.set_xlabel("thousands of training steps")
     axes.set_ylabel("mean squared error")
     axes.set_yscale("log")
-    if not here:
-        axes.annotate("nothing tuned", (0.5, 0.5), xycoords="axes fraction", ha="center", color=FAINT)
-        return
     for one in here:
         low, median, high = (np.where(np.isfinite(part), part, np.nan) for part in one.quartiles())
         axes.plot(one.steps / 1e3, median, color=COLOURS[one.method], label=one.method)

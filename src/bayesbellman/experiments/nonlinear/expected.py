@@ -8,6 +8,7 @@ import csv
 import math
 from collections import defaultdict
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,6 @@ from bayesbellman.data.nonlinear_problems import PROBLEMS
 from bayesbellman.experiments.artefact import Address, Cell, Expected, Judgement
 from bayesbellman.experiments.nonlinear.methods import BBO, METHODS
 from bayesbellman.experiments.nonlinear.summary import share_below
-from bayesbellman.experiments.nonlinear.tuned import TUNED
 
 OTHERS = tuple(name for name in METHODS if name != BBO)
 TITLES = {"paper": "the paper's", "tuned": "tuned"}
@@ -27,14 +27,10 @@ def claim(other: str) -> str:
 
 
 def expected() -> Mapping[Address, Expected]:
-    """Four claims per task with the paper's settings; with tuned ones where the setting of either side was tuned."""
-    tasks = {"paper": list(PROBLEMS), "tuned": sorted({task for task, _ in TUNED}, key=list(PROBLEMS).index)}
+    """Four claims per task, with the paper's settings and with tuned ones."""
     return {
-        (TITLES[variant], task, claim(other)): Expected("lower", _judge)
-        for variant in tasks
-        for task in tasks[variant]
-        for other in OTHERS
-        if variant == "paper" or (task, BBO) in TUNED or (task, other) in TUNED
+        (title, task, claim(other)): Expected("lower", _judge)
+        for title, task, other in product(TITLES.values(), PROBLEMS, OTHERS)
     }
 
 
@@ -60,16 +56,10 @@ def cells(folder: Path) -> Mapping[Address, Cell]:
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is damaged ({error!r}); make it with: {again} --overwrite") from error
     found = {}
-    for variant, title in TITLES.items():
-        for task in PROBLEMS:
-            for other in OTHERS:
-                pair = [
-                    final.get((variant, task, method))
-                    or (final.get(("paper", task, method)) if variant == "tuned" else None)
-                    for method in (BBO, other)
-                ]
-                if pair[0] and pair[1]:
-                    found[title, task, claim(other)] = _cell(pair[0], pair[1])
+    for (variant, title), task, other in product(TITLES.items(), PROBLEMS, OTHERS):
+        ours, theirs = (final.get((variant, task, method)) for method in (BBO, other))
+        if ours and theirs:
+            found[title, task, claim(other)] = _cell(ours, theirs)
     return found
 
 

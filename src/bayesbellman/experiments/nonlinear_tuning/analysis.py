@@ -1,7 +1,7 @@
 """What the search tried, what it chose, and how that compares with the paper's choice on the same data."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -36,28 +36,26 @@ def words(setting: Setting) -> str:
     return numbers + (f", {setting.lower_steps} lower steps" if "lower" in setting.numbers else "")
 
 
-def chosen(done: Done) -> dict[tuple[str, str], Tried]:
-    """The best of each task and method; the paper's own setting is compared, not chosen."""
+def chosen(tried: Sequence[Tried]) -> dict[str, Tried]:
+    """The best of each method; the paper's own setting is compared, not chosen."""
     found = {}
-    for task, tried in tried_by_task(done):
-        for method in METHODS:
-            ours = [one for one in tried if one.method == method and one.stage != "paper"]
-            if method == DIRECT:  # learning rates are searched without the prior that the method has
-                ours = [one for one in ours if one.stage == "prior"]
-            if ours:
-                found[task, method] = best(ours)
+    for method in METHODS:
+        ours = [one for one in tried if one.method == method and one.stage != "paper"]
+        if method == DIRECT:  # learning rates are searched without the prior that the method has
+            ours = [one for one in ours if one.stage == "prior"]
+        if ours:
+            found[method] = best(ours)
     return found
 
 
 def analyse(plan: Plan, done: Done, folder: Path) -> str:
     """Tables of all that was tried and of what was chosen."""
-    rows, selected = [], chosen(done)
+    rows, best_settings = [], {}
     for task, tried in tried_by_task(done):
-        for method in METHODS:
+        for method, winner in chosen(tried).items():
             here = [one for one in tried if one.method == method]
-            if not here:
-                continue
-            winner = selected[task, method]
+            numbers = {**winner.setting.numbers, "lower_steps": winner.setting.lower_steps}
+            best_settings[f"{task} | {method}"] = {**numbers, "mse": winner.score}
             paper = next(one for one in here if one.stage == "paper")
             gone = sum(bool(np.any(one.diverged >= 0)) for one in here)
             row = (task, method, words(winner.setting), winner.score, words(paper.setting), paper.score)
@@ -80,10 +78,6 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
             for one in tried
         ],
     )
-    best_settings = {
-        f"{task} | {method}": {**one.setting.numbers, "lower_steps": one.setting.lower_steps, "mse": one.score}
-        for (task, method), one in selected.items()
-    }
     (folder / "best.json").write_text(json.dumps(best_settings, indent=2) + "\n", encoding="utf-8")
     made_by = origin(plan, done)
     (folder / "provenance.json").write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
