@@ -302,6 +302,21 @@ def nonlinear() -> str:
     return "\n".join([*lines, "", note])
 
 
+def nonlinear_tuning() -> str:
+    """What the search chose, beside the paper's choice, on the tuning data."""
+    folder = RESULTS / "nonlinear_tuning"
+    origin = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    report = (folder / "report.md").read_text(encoding="utf-8").splitlines()
+    size = origin["settings"]["size"]
+    made = f"`{origin['command']}`, commit {origin['commit']}, {origin['machine']}"
+    note = (
+        f"{made}; median errors on {size['seeds']} tuning data sets after {size['steps']:,} steps. Made in two pieces;"
+        f" the second took {origin['seconds'] / 60:.1f} minutes for {origin['jobs'] - origin['jobs_resumed']} of the"
+        f" {origin['jobs']} searches."
+    )
+    return "\n".join([*(line for line in report if line.startswith("|")), "", note])
+
+
 def tsitsiklis() -> str:
     """Where each method ends on the triangle."""
     with (RESULTS / "tsitsiklis" / "summary.csv").open(newline="", encoding="utf-8") as file:
@@ -340,6 +355,7 @@ BLOCKS = {
     "checkpoints": (ROOT / "docs" / "guides" / "resuming.md", checkpoints),
     "control_gpu": (ROOT / "docs" / "control.md", control_gpu),
     "nonlinear": (ROOT / "docs" / "nonlinear_experiments.md", nonlinear),
+    "nonlinear_tuning": (ROOT / "docs" / "nonlinear_experiments.md", nonlinear_tuning),
     "tsitsiklis": (ROOT / "docs" / "tsitsiklis.md", tsitsiklis),
     "linear_quirks": (ROOT / "docs" / "linear_experiments.md", linear_quirks),
     "linear_speed": (ROOT / "docs" / "linear_experiments.md", linear_speed),

@@ -111,6 +111,7 @@ BLOCKS = [
     "control_gpu",
     "mountain_car",
     "nonlinear",
+    "nonlinear_tuning",
     "tsitsiklis",
     "randomised_prior",
     "nonlinear_speed",
