@@ -19,10 +19,12 @@ from bayesbellman.envs.spaces import Discrete, Spaces, box
 @cache
 def action_mapping(size: int, mapping_seed: int | None) -> np.ndarray:
     """Which action goes right in each cell, as bsuite draws it from this seed; None: 1 everywhere."""
-    if mapping_seed is None:
-        return np.ones((size, size), np.int32)
-    legacy = np.random.RandomState(mapping_seed)  # a `Generator` has no such numbers
-    return legacy.binomial(1, 0.5, (size, size)).astype(np.int32)
+    mapping = np.ones((size, size), np.int32)
+    if mapping_seed is not None:
+        legacy = np.random.RandomState(mapping_seed)  # a `Generator` has no such numbers
+        mapping[:] = legacy.binomial(1, 0.5, mapping.shape)
+    mapping.setflags(write=False)  # it is kept, and handed out again
+    return mapping
 
 
 class DeepSeaState(eqx.Module):
@@ -34,8 +36,8 @@ class DeepSeaState(eqx.Module):
     time: Int[Array, ""]
 
     @property
-    def row(self) -> Int[Array, ""]:
-        """``size`` at the end of an episode, and more beyond it"""
+    def row(self) -> Int[Array, "*batch"]:
+        """``size`` at the end of an episode, and more beyond it."""
         return self.time
 
 
