@@ -51,7 +51,7 @@ def theirs(name: str, states: np.ndarray, actions: np.ndarray) -> tuple[np.ndarr
 def test_steps_are_gymnasium_s(name: str, draw: Any, double: bool) -> None:
     """From random states with random actions. In float32 an end may differ where the state is at it to rounding."""
     rng = np.random.default_rng(0)
-    states, actions = draw(rng), rng.integers(gymnasium.make(name).action_space.n, size=SIZE)  # pyright: ignore
+    states, actions = draw(rng), rng.integers(gymnasium.make(name).action_space.n, size=SIZE)
     with jax.enable_x64(double):
         env: Any = make_env(name)
         step = jax.jit(jax.vmap(lambda s, a: env.step(jax.random.key(0), env.at(*s), a)))
