@@ -30,12 +30,14 @@ docs: .venv/.dev
 test-slow: .venv/.dev
 	$(BIN)/python -m pytest -m slow
 
-# Clients that check us through other people's libraries (scikit-learn, MuJoCo, Stable-Baselines3 with its torch); each
-# group has an environment of its own.
-test-peers: .venv-peers/.ready .venv-sb3/.ready
+# Clients that check us through other people's libraries (scikit-learn, MuJoCo, Stable-Baselines3 with its torch,
+# bsuite); each group has an environment of its own.
+test-peers: .venv-peers/.ready .venv-sb3/.ready .venv-bsuite/.ready
 	.venv-peers/bin/python -m pytest --override-ini addopts="--strict-markers --import-mode=importlib" tests/peers
 	.venv-sb3/bin/python -m pytest --override-ini addopts="--strict-markers --import-mode=importlib" \
 		--confcutdir=tests/peers_sb3 tests/peers_sb3
+	.venv-bsuite/bin/python -m pytest --override-ini addopts="--strict-markers --import-mode=importlib" \
+		--confcutdir=tests/peers_bsuite tests/peers_bsuite
 
 bench: .venv-peers/.ready .venv-sb3/.ready
 	.venv-peers/bin/python benchmarks/linear.py --out results/benchmarks
@@ -59,7 +61,7 @@ results: .venv/.dev bench
 	$(BIN)/python docs/refresh.py
 
 # A virtual environment, made with whatever makes one here.
-.venv/bin/python .venv-peers/bin/python .venv-sb3/bin/python:
+.venv/bin/python .venv-peers/bin/python .venv-sb3/bin/python .venv-bsuite/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, $(PYTHON) is " + sys.version.split()[0] + "; name another: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(@:/bin/python=) || { echo "Could not make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 
@@ -79,5 +81,9 @@ results: .venv/.dev bench
 	.venv-sb3/bin/python -m pip install $(PIP_FLAGS) --editable '.[sb3]'
 	@touch $@
 
+.venv-bsuite/.ready: constraints.txt pyproject.toml | .venv-bsuite/bin/python
+	.venv-bsuite/bin/python -m pip install $(PIP_FLAGS) --editable '.[bsuite]'
+	@touch $@
+
 clean:
-	rm -rf .venv .venv-peers .venv-sb3 demo-report site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-peers .venv-sb3 .venv-bsuite demo-report site .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -10,14 +10,18 @@ import pytest
 from tests.contracts import promises
 
 from bayesbellman.envs.base import AbstractControlEnv, AbstractEnv
+from bayesbellman.envs.cart_pole_balance import CartPoleBalance
+from bayesbellman.envs.cart_pole_swing_up import CartPoleSwingUp
 from bayesbellman.envs.cartpole import CartPole
+from bayesbellman.envs.deep_sea import DeepSea
 from bayesbellman.envs.finite import FiniteMDP, boyan_chain
 from bayesbellman.envs.linear_quadratic import LinearQuadratic, balanced_cart_pole, linked_pole
-from bayesbellman.envs.mountain_car import MountainCar
+from bayesbellman.envs.mountain_car import MountainCar, MountainCarDiscrete
 from bayesbellman.envs.probes import (
     BestAction,
     ConstantReward,
     DelayedReward,
+    DiscreteProbe,
     ObservedBestAction,
     ObservedReward,
     TimeLimit,
@@ -49,6 +53,11 @@ def force(key: jax.Array) -> jax.Array:
     return jax.random.uniform(key, (1,), minval=-2.0, maxval=2.0)
 
 
+def one_of(number: int) -> Callable[[jax.Array], jax.Array]:
+    """A random one of so many actions."""
+    return lambda key: jax.random.randint(key, (), 0, number)
+
+
 def random_mdp() -> FiniteMDP:
     """Five states, two actions, the last state terminal, a limit of eight steps."""
     k1, k2 = jax.random.split(jax.random.key(3))
@@ -69,30 +78,32 @@ CASES = [
         lambda x: eqx.tree_at(lambda e: e.noise, limited(balanced_cart_pole()), x * balanced_cart_pole().noise),
         lambda key: jax.random.normal(key, (1,)),
     ),
+    Case("cart-pole-balance", lambda x: CartPoleBalance(force=10.0 * x, time_limit=8), one_of(2)),
     Case("cart-pole-swing-up", lambda x: CartPole(force=10.0 * x, time_limit=8), force),
     Case(
         "cart-pole-swing-up-dm-control",
         lambda x: CartPole(init_noise=0.01 * x, reward="dm_control", time_limit=8),
         force,
     ),
+    Case("cart-pole-swing-up-bsuite", lambda x: CartPoleSwingUp(move_cost=0.1 * x, time_limit=8), one_of(3)),
+    Case("deep-sea", lambda x: DeepSea(4, move_cost=0.01 * x, time_limit=8), one_of(2)),
+    Case("deep-sea-stochastic", lambda x: DeepSea(4, stochastic=True, move_cost=0.01 * x, time_limit=8), one_of(2)),
     Case(
         "linked-pole",
         lambda x: eqx.tree_at(lambda e: e.noise, limited(linked_pole(3)), x * linked_pole(3).noise),
         lambda key: jax.random.normal(key, (3,)),
     ),
     Case("mountain-car", lambda x: MountainCar(power=0.0015 * x, time_limit=8), force),
+    Case("mountain-car-discrete", lambda x: MountainCarDiscrete(power=0.001 * x, time_limit=8), one_of(3)),
     Case("probe-best-action", lambda x: BestAction(0.5 * x, time_limit=8), force),
     Case("probe-constant-reward", lambda x: ConstantReward(x, time_limit=8), force),
     Case("probe-delayed-reward", lambda x: DelayedReward(x, time_limit=8), force),
+    Case("probe-discrete", lambda x: DiscreteProbe(ObservedBestAction(0.5 * x, time_limit=8)), one_of(3)),
     Case("probe-observed-best-action", lambda x: ObservedBestAction(0.5 * x, time_limit=8), force),
     Case("probe-observed-reward", lambda x: ObservedReward(x, time_limit=8), force),
     Case("probe-time-limit", lambda x: TimeLimit(x, time_limit=8), force),
-    Case(
-        "puddle-world",
-        lambda x: PuddleWorld(noise=0.01 * x, time_limit=8),
-        lambda key: jax.random.randint(key, (), 0, 4),
-    ),
-    Case("random-mdp", lambda x: scaled_rewards(random_mdp(), x), lambda key: jax.random.randint(key, (), 0, 2)),
+    Case("puddle-world", lambda x: PuddleWorld(noise=0.01 * x, time_limit=8), one_of(4)),
+    Case("random-mdp", lambda x: scaled_rewards(random_mdp(), x), one_of(2)),
 ]
 every_environment = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 ACTED_IN = [case for case in CASES if isinstance(case.make(1.0), AbstractControlEnv)]
@@ -157,12 +168,15 @@ def test_never_resets_itself(case: Case) -> None:
 
 @pytest.mark.parametrize("case", ACTED_IN, ids=[case.name for case in ACTED_IN])
 def test_spaces_say_what_is_seen_and_done(case: Case) -> None:
-    """Of environments for agents: observations lie within their space, actions have the shape theirs says."""
+    """Of environments for agents: observations lie within their space until an episode terminates, its last one
+    included; actions have the shape theirs says."""
     env = case.make(1.0)
     assert isinstance(env, AbstractControlEnv)
     space, action = env.spaces.observation, env.spaces.action
-    _, (_, seen) = episode(case, env, KEY, steps=500)
+    _, (outcomes, seen) = episode(case, env, KEY, steps=500)
     seen = jnp.concatenate([env.observe(env.reset(KEY))[None], seen])
     assert seen.shape == (501, space.size)
-    assert bool(((seen >= space.low) & (seen <= space.high)).all())
+    before = jnp.concatenate([jnp.zeros(2, bool), outcomes.terminated[:-1]])  # whether the step before had ended it
+    over = jnp.cumsum(before.astype(jnp.int32)) > 0
+    assert bool((((seen >= space.low) & (seen <= space.high)).all(axis=1) | over).all())
     assert case.action(KEY).shape == ((action.size,) if isinstance(action, Box) else ())

@@ -5,21 +5,31 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bayesbellman.envs.probes import PROBES, AbstractProbe, BestAction, ObservedBestAction
+from bayesbellman.envs.probes import (
+    DISCRETE_PROBES,
+    PROBES,
+    AbstractProbe,
+    BestAction,
+    DiscreteProbe,
+    ObservedBestAction,
+)
+from bayesbellman.envs.spaces import Discrete
 
 KEY = jax.random.key(0)
 ACTIONS = jnp.linspace(-1.0, 1.0, 9)[:, None]  # 0.5 and -0.5 are among them
-every_probe = pytest.mark.parametrize("probe", PROBES.values(), ids=PROBES)
+EVERY = {**PROBES, **{f"discrete-{name}": probe for name, probe in DISCRETE_PROBES.items()}}
+every_probe = pytest.mark.parametrize("probe", EVERY.values(), ids=EVERY)
 
 
 @every_probe
 @pytest.mark.parametrize("discount", [0.0, 0.5, 0.9])
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
-def test_the_value_is_the_best_there_is(probe: AbstractProbe, discount: float, sign: float) -> None:
+def test_the_value_is_the_best_there_is(probe: AbstractProbe | DiscreteProbe, discount: float, sign: float) -> None:
     """At each step of an episode: reward and, unless it terminates, the discounted value of the successor."""
+    actions = jnp.arange(3) if isinstance(probe, DiscreteProbe) else ACTIONS
     state = probe.at(jnp.asarray(sign))
     for _ in range(probe.length or 8):
-        outcomes = jax.vmap(lambda action, state=state: probe.step(KEY, state, action))(ACTIONS)
+        outcomes = jax.vmap(lambda action, state=state: probe.step(KEY, state, action))(actions)
         successor = jax.tree.map(lambda leaf: leaf[0], outcomes.state)  # no action changes where it leads
         beyond = jnp.where(outcomes.terminated[0], 0.0, probe.value(probe.observe(successor), discount))
         found = probe.value(probe.observe(state), discount)
@@ -74,6 +84,17 @@ def test_the_best_actions_are_those_of_the_docstrings(sign: float) -> None:
         state = probe.at(jnp.asarray(sign))
         rewards = jax.vmap(lambda action, probe=probe, state=state: probe.earn(state, action))(grid)
         np.testing.assert_allclose(grid[jnp.argmax(rewards), 0], best, atol=1e-6)
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_of_discrete_actions_one_is_best(sign: float) -> None:
+    for name, best in (("best-action", 2), ("observed-best-action", 1 + int(sign))):
+        probe = DISCRETE_PROBES[name]
+        assert probe.spaces.action == Discrete(3)
+        state = probe.at(jnp.asarray(sign))
+        rewards = [float(probe.step(KEY, state, jnp.asarray(action)).reward) for action in range(3)]
+        assert int(np.argmax(rewards)) == best
+        assert sorted(rewards) == pytest.approx([0.0, 0.75, 1.0])
 
 
 def test_a_policy_that_does_not_look_has_less() -> None:

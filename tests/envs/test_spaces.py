@@ -1,4 +1,4 @@
-"""The spaces of our environments, and their names; that observations lie within them is part of the contract."""
+"""The spaces of our environments; that observations lie within them is part of the contract."""
 
 import jax
 import jax.numpy as jnp
@@ -7,13 +7,14 @@ import pytest
 
 from bayesbellman.envs.base import AbstractControlEnv
 from bayesbellman.envs.cartpole import CartPole
+from bayesbellman.envs.deep_sea import DeepSea
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.envs.probes import PROBES
 from bayesbellman.envs.puddle_world import PuddleWorld
 from bayesbellman.envs.registry import ENVIRONMENTS, make_env
 from bayesbellman.envs.spaces import Box, Discrete, box
 
-EVERY = {**{name: make_env(name) for name in ENVIRONMENTS}, "puddle-world": PuddleWorld()}
+EVERY = {**{name: make_env(name) for name in ENVIRONMENTS}, "deep-sea": DeepSea(3), "puddle-world": PuddleWorld()}
 every_environment = pytest.mark.parametrize("env", EVERY.values(), ids=EVERY)
 
 
@@ -36,6 +37,10 @@ def test_the_bounds_of_each_by_hand() -> None:
         assert isinstance(action, Box)
         assert (action.low.tolist(), action.high.tolist()) == ([-1.0], [1.0])
     assert puddles.action == Discrete(4)
+    found = {name: make_env(name).spaces.action for name in ("CartPole-v1", "MountainCar-v0", "deep-sea-3")}
+    assert found == {"CartPole-v1": Discrete(2), "MountainCar-v0": Discrete(3), "deep-sea-3": Discrete(2)}
+    assert make_env("bsuite-cartpole-swingup").spaces.action == Discrete(3)
+    np.testing.assert_array_equal(make_env("deep-sea-3").spaces.observation.high, np.ones(9))
 
 
 def test_impossible_spaces_are_refused() -> None:
@@ -45,18 +50,3 @@ def test_impossible_spaces_are_refused() -> None:
         box([float("nan")], [0.0])
     with pytest.raises(ValueError, match="number must be at least 1, got 0"):
         Discrete(0)
-
-
-def test_names_lead_to_environments() -> None:
-    assert make_env("MountainCarContinuous-v0") == MountainCar()
-    assert make_env("cartpole-swingup-sparse") == CartPole()
-    assert make_env("cartpole-swingup-sparse-dm") == CartPole(reward="dm_control")
-    for name, probe in PROBES.items():
-        assert make_env(f"probe-{name}") == probe
-
-
-def test_an_unknown_name_gets_the_list_and_the_nearest() -> None:
-    with pytest.raises(ValueError, match=r"called 'cartpole-swingup-spars'; there are MountainCar.*Did you mean"):
-        make_env("cartpole-swingup-spars")
-    with pytest.raises(ValueError, match=r"probe-time-limit$"):
-        make_env("Humanoid")

@@ -52,7 +52,7 @@ def test_the_time_limit_is_gymnasium_s() -> None:
 
 # The checker advises against infinite bounds; those of the cart-pole are true.
 @pytest.mark.filterwarnings("ignore:.*A Box observation space m(in|ax)imum value is -?infinity")
-@pytest.mark.parametrize("name", [*ENVIRONMENTS, "puddle-world"])
+@pytest.mark.parametrize("name", [*ENVIRONMENTS, "deep-sea-4", "deep-sea-stochastic-4", "puddle-world"])
 def test_gymnasium_s_checker_finds_nothing(name: str) -> None:
     env = AsGymnasium(PuddleWorld() if name == "puddle-world" else make_env(name))
     check_env(env, skip_render_check=True)  # there is nothing to render

@@ -2,6 +2,7 @@
 
 In the order of `PROBES`: the critic, its use of the observation, discounting and bootstrapping, the actor, its use of
 the observation, time limits. The first one that an agent does not learn names the part that is wrong.
+`DISCRETE_PROBES` are the same for agents that choose among a few actions.
 """
 
 import abc
@@ -13,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from bayesbellman.envs.base import AbstractControlEnv, EnvStep
-from bayesbellman.envs.spaces import Spaces, box
+from bayesbellman.envs.spaces import Discrete, Spaces, box
 
 
 class ProbeState(eqx.Module):
@@ -180,3 +181,42 @@ PROBES: dict[str, AbstractProbe] = {
     "observed-best-action": ObservedBestAction(),
     "time-limit": TimeLimit(),
 }
+
+
+class DiscreteProbe(AbstractControlEnv[ProbeState]):
+    """A probe with actions ``0..n-1`` that stand for ``numbers``. Its values stay if its best ones are among them."""
+
+    probe: AbstractProbe
+    numbers: tuple[float, ...] = eqx.field(static=True, default=(-0.5, 0.0, 0.5))
+
+    @property
+    def length(self) -> int:
+        return self.probe.length
+
+    @property
+    def time_limit(self) -> int:
+        return self.probe.time_limit
+
+    @property
+    def spaces(self) -> Spaces:
+        return Spaces(self.probe.spaces.observation, Discrete(len(self.numbers)))
+
+    def reset(self, key: Key[Array, ""]) -> ProbeState:
+        return self.probe.reset(key)
+
+    def at(self, sign: Float[Array, ""]) -> ProbeState:
+        """An episode that begins there."""
+        return self.probe.at(sign)
+
+    def observe(self, state: ProbeState) -> Float[Array, " 1"]:
+        return self.probe.observe(state)
+
+    def step(self, key: Key[Array, ""], state: ProbeState, action: Int[Array, ""]) -> EnvStep[ProbeState]:
+        return self.probe.step(key, state, jnp.asarray(self.numbers, state.sign.dtype)[action][None])
+
+    def value(self, observation: Float[Array, " 1"], discount: float | Float[Array, ""]) -> Float[Array, ""]:
+        """Of a state that looks like this, with the best actions."""
+        return self.probe.value(observation, discount)
+
+
+DISCRETE_PROBES: dict[str, DiscreteProbe] = {name: DiscreteProbe(probe) for name, probe in PROBES.items()}

@@ -15,7 +15,7 @@ from bayesbellman.compat.gymnasium.host import BadValues, HostEnv
 from bayesbellman.compat.gymnasium.isolated import Isolated, maker_of
 from bayesbellman.compat.gymnasium.spaces import AnyEnv
 from bayesbellman.core.errors import warn
-from bayesbellman.envs.registry import ENVIRONMENTS
+from bayesbellman.envs.registry import names
 
 
 def make_host_env(
@@ -73,7 +73,7 @@ def made_by_id(name: str, **arguments: Any) -> gymnasium.Env:
     except gymnasium.error.DependencyNotInstalled as error:
         raise ModuleNotFoundError(f"env: {name!r} needs a package that is not installed: {error}") from error
     except (gymnasium.error.Error, ModuleNotFoundError) as error:
-        close = get_close_matches(name, [*gymnasium.registry, *ENVIRONMENTS], n=3)
+        close = get_close_matches(name, [*gymnasium.registry, *names()], n=3)
         hint = (
             f"; close to it are {', '.join(map(repr, close))}" if close else "; gymnasium.pprint_registry() lists all"
         )

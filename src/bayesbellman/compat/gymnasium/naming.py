@@ -10,7 +10,7 @@ import gymnasium
 from bayesbellman.compat.gymnasium.adapter import AsGymnasium
 from bayesbellman.compat.gymnasium.make import made_by_id
 from bayesbellman.envs.base import AbstractControlEnv
-from bayesbellman.envs.registry import ENVIRONMENTS, make_env
+from bayesbellman.envs.registry import is_ours, make_env
 
 
 def named(name: str, arguments: Mapping[str, Any]) -> Callable[[], Any]:
@@ -18,9 +18,10 @@ def named(name: str, arguments: Mapping[str, Any]) -> Callable[[], Any]:
 
     ``arguments`` are passed to what makes it.
     """
-    if name in ENVIRONMENTS:
+    if is_ours(name):
         if arguments:
             raise ValueError(f"--arguments: {name} is ours, and made without any")
+        make_env(name)  # an error, if its number is none of its family's
         return lambda: AsGymnasium(make_env(name))
     module, _, attribute = name.partition(":")
     if not attribute:
