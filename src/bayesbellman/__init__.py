@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     )
     from bayesbellman.doors.agents import BAC as BAC
     from bayesbellman.doors.agents import BBAC as BBAC
+    from bayesbellman.doors.agents import DQN as DQN
     from bayesbellman.doors.agents import SAC as SAC
+    from bayesbellman.doors.agents import BootDQN as BootDQN
     from bayesbellman.doors.agents import SACStar as SACStar
     from bayesbellman.doors.callbacks import Callback as Callback
     from bayesbellman.doors.callbacks import StopAtReturn as StopAtReturn
@@ -31,6 +33,8 @@ _PUBLIC = {
     "BAC": "bayesbellman.doors.agents",
     "SAC": "bayesbellman.doors.agents",
     "SACStar": "bayesbellman.doors.agents",
+    "BootDQN": "bayesbellman.doors.agents",
+    "DQN": "bayesbellman.doors.agents",
     "Callback": "bayesbellman.doors.callbacks",
     "StopAtReturn": "bayesbellman.doors.callbacks",
     "Checkpoints": "bayesbellman.doors.checkpoints",
@@ -43,7 +47,9 @@ _PUBLIC = {
 __all__ = [
     "BAC",
     "BBAC",
+    "DQN",
     "SAC",
+    "BootDQN",
     "Callback",
     "Checkpoints",
     "JitterWarning",

@@ -20,7 +20,7 @@ from bayesbellman.cli.main import main
 from bayesbellman.cli.train import AGENTS, AgentSettings
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors import agents
-from bayesbellman.doors.agents import Agent
+from bayesbellman.doors.agent import Agent
 from bayesbellman.runs.lock import locked
 from bayesbellman.runs.metrics import read_metrics
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from tests.contracts.promises import assert_close, assert_same_bits, differs
 
+from bayesbellman.control.actions import to_bounds
 from bayesbellman.control.bbac import BBAC, two_of
 from bayesbellman.control.sac import SAC
-from bayesbellman.control.train import Training, to_bounds
+from bayesbellman.control.train import Training
 from bayesbellman.core.types import Transition
 from bayesbellman.data.replay import Replay
 from bayesbellman.envs.mountain_car import MountainCar

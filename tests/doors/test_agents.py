@@ -14,7 +14,7 @@ from tests.compat import hostile
 import bayesbellman as bb
 from bayesbellman.compat.gymnasium import EnvironmentFailed, EnvironmentWarning
 from bayesbellman.core.errors import Diverged
-from bayesbellman.doors.agents import chosen_device
+from bayesbellman.doors.agent import chosen_device
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
 
@@ -220,7 +220,7 @@ def test_what_an_agent_does_not_have_is_named() -> None:
         bb.BAC(CAR, target_smoothing=0.1)
     with pytest.raises(ValueError, match=r"SAC\* has one critic"):
         bb.SACStar(CAR, num_critics=2)
-    with pytest.raises(TypeError, match="discrete ones are not"):
+    with pytest.raises(TypeError, match=r"bb\.BootDQN is for discrete ones"):
         bb.BBAC("CartPole-v1")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import bayesbellman as bb
 from bayesbellman.compat.gymnasium.faults import EnvironmentWarning
-from bayesbellman.doors.agents import Agent
+from bayesbellman.doors.agent import Agent
 from bayesbellman.doors.checkpoints import CheckpointWarning
 from bayesbellman.runs.trees import Mismatch, named_arrays
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from bayesbellman.control.train import Played
-from bayesbellman.doors.agents import BBAC, Agent
+from bayesbellman.doors.agent import Agent
+from bayesbellman.doors.agents import BBAC
 from bayesbellman.envs.spaces import box
 from bayesbellman.experiments.training import sweep
 from bayesbellman.experiments.training.diagnostics import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 if TYPE_CHECKING:
-    from bayesbellman.doors.agents import Agent
+    from bayesbellman.doors.agent import Agent
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Evaluate:
     def run(self) -> None:
         path = self._agent_file()
 
-        from bayesbellman.doors.agents import Agent
+        from bayesbellman.doors.agent import Agent
 
         if self.episodes < 1:
             raise ValueError(f"--episodes is {self.episodes}; accepted is a whole number >= 1")

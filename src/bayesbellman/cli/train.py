@@ -11,7 +11,7 @@ import tyro
 from bayesbellman.cli.saying import say
 
 if TYPE_CHECKING:
-    from bayesbellman.doors.agents import Agent
+    from bayesbellman.doors.agent import Agent
 
 AGENTS = {"bbac": "BBAC", "bac": "BAC", "sac": "SAC", "sac-star": "SACStar"}
 
@@ -144,7 +144,7 @@ class Train:
             raise Diverged("; ".join(f"seed {seed}: {words}" for seed, words in diverged.items()))
 
     def _settings_for(self, kind: "type[Agent]") -> dict[str, Any]:
-        from bayesbellman.doors.agents import setting_names
+        from bayesbellman.doors.agent import setting_names
 
         given = self.settings.given()
         known = setting_names(kind)

@@ -4,7 +4,7 @@ import abc
 from typing import Generic, TypeVar
 
 import equinox as eqx
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key, PyTree, Shaped
 
 from bayesbellman.core.types import Metrics, Transition
 from bayesbellman.envs.spaces import Spaces
@@ -15,7 +15,10 @@ State = TypeVar("State")
 
 
 class AbstractAgent(eqx.Module, Generic[State]):
-    """Settings as fields, methods that take and return state. Actions are within [-1, 1]."""
+    """Settings as fields, methods that take and return state.
+
+    Continuous actions are vectors within [-1, 1]; discrete ones are integers, and have no axis of their own.
+    """
 
     discount: eqx.AbstractVar[float | Float[Array, ""]]
 
@@ -30,8 +33,32 @@ class AbstractAgent(eqx.Module, Generic[State]):
     @abc.abstractmethod
     def act(
         self, key: Key[Array, ""], state: State, context: PyTree[Array], observation: Float[Array, " d"]
-    ) -> Float[Array, " A"]:
+    ) -> Shaped[Array, "*A"]:
         """An action to learn from."""
+
+    @abc.abstractmethod
+    def act_best(self, state: State, observation: Float[Array, "*batch d"]) -> Shaped[Array, "..."]:
+        """The action believed best, without noise."""
+
+    @abc.abstractmethod
+    def draw(self, key: Key[Array, ""], state: State, observation: Float[Array, "*batch d"]) -> Shaped[Array, "..."]:
+        """An action of the policy that has been learnt, with its noise."""
+
+    @abc.abstractmethod
+    def update(
+        self, key: Key[Array, ""], state: State, batch: Transition, index: Int[Array, " batch"]
+    ) -> tuple[State, Metrics]:
+        """One update from a batch of replay. ``index`` tells its transitions apart."""
+
+    @abc.abstractmethod
+    def values(
+        self, state: State, observation: Float[Array, "*batch d"], action: Shaped[Array, "..."]
+    ) -> Float[Array, "L ..."]:
+        """Each member's value."""
+
+
+class AbstractActorCritic(AbstractAgent[State]):
+    """One whose policy is a network of its own."""
 
     @abc.abstractmethod
     def behaviour(self, state: State) -> TanhGaussian:
@@ -42,17 +69,9 @@ class AbstractAgent(eqx.Module, Generic[State]):
         """How observations are scaled before a network sees them."""
 
     def act_best(self, state: State, observation: Float[Array, "*batch d"]) -> Float[Array, "*batch A"]:
-        """The action believed best, without noise."""
         return self.behaviour(state).mean_action(self.scaling(state)(observation))
 
-    @abc.abstractmethod
-    def update(
-        self, key: Key[Array, ""], state: State, batch: Transition, index: Int[Array, " batch"]
-    ) -> tuple[State, Metrics]:
-        """One update from a batch of replay. ``index`` tells its transitions apart."""
-
-    @abc.abstractmethod
-    def values(
-        self, state: State, observation: Float[Array, "*batch d"], action: Float[Array, "*batch A"]
-    ) -> Float[Array, "L ..."]:
-        """Each member's value."""
+    def draw(
+        self, key: Key[Array, ""], state: State, observation: Float[Array, "*batch d"]
+    ) -> Float[Array, "*batch A"]:
+        return self.behaviour(state).sample(key, self.scaling(state)(observation)).action

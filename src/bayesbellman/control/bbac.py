@@ -10,22 +10,30 @@ from functools import partial
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
-from bayesbellman.control.base import AbstractAgent
-from bayesbellman.control.parts import ADAM, Optimised, actor_loss, tuned_temperature
+from bayesbellman.control.base import AbstractActorCritic
+from bayesbellman.control.parts import (
+    ADAM,
+    Number,
+    Optimised,
+    actor_loss,
+    continuous_sizes,
+    observation_scaling,
+    scaled,
+    shown,
+    tuned_temperature,
+)
 from bayesbellman.core.bellman import ExpectedBellman, SampledAction, pushforward
 from bayesbellman.core.trees import slow_update
 from bayesbellman.core.types import Metrics, Transition
-from bayesbellman.envs.spaces import Box, Spaces
+from bayesbellman.envs.spaces import Spaces
 from bayesbellman.nn.actors import TanhGaussian
 from bayesbellman.nn.mlp import MLP, relu
 from bayesbellman.nn.priors import WithPrior
 from bayesbellman.nn.scaling import Scaling
 from bayesbellman.posterior.map_estimate import MAPEstimate
 from bayesbellman.posterior.randomised_prior import PriorKind, RandomisedPrior, RandomisedPriorState
-
-Number = float | Float[Array, ""]
 
 
 class BBACState(eqx.Module):
@@ -42,7 +50,7 @@ class BBACState(eqx.Module):
     mask_key: Key[Array, ""]
 
 
-class BBAC(AbstractAgent[BBACState]):
+class BBAC(AbstractActorCritic[BBACState]):
     """The settings; defaults are the paper's for MountainCar, but for ``exploration_entropy``."""
 
     ensemble_size: int = eqx.field(static=True, default=8)
@@ -77,7 +85,7 @@ class BBAC(AbstractAgent[BBACState]):
             raise ValueError(f"bootstrap is {self.bootstrap}; accepted is a probability > 0 and <= 1")
 
     def init(self, key: Key[Array, ""], spaces: Spaces) -> BBACState:
-        num_observed, num_actions = sizes(spaces)
+        num_observed, num_actions = continuous_sizes(spaces)
         posterior_key, policy_key, mask_key = jax.random.split(key, 3)
         make_actor = partial(
             TanhGaussian.glorot,
@@ -125,7 +133,7 @@ class BBAC(AbstractAgent[BBACState]):
         next_key, critic_key, policy_key, pair_key = jax.random.split(key, 4)
         batch = scaled(batch, state.scaling)
         targets = self._targets(next_key, state, batch)
-        weights = batch.weight * self._shown(state, index).astype(batch.weight.dtype)
+        weights = batch.weight * shown(state.mask_key, self.ensemble_size, self.bootstrap, index)
         inputs = (batch.observation, batch.action)
         posterior, metrics = self._posterior(0).update_each(
             critic_key, state.posterior, inputs, targets, weights, index
@@ -186,16 +194,6 @@ class BBAC(AbstractAgent[BBACState]):
         keys = jax.random.split(key, self.ensemble_size + 1)
         return jax.vmap(lambda key, policy: policy.sample(key, observation))(keys, policies)
 
-    def _shown(self, state: BBACState, index: Int[Array, " batch"]) -> Bool[Array, "L batch"]:
-        """Which transitions each member is shown: decided once for each, by its index."""
-        if self.bootstrap == 1:
-            return jnp.ones((self.ensemble_size, index.shape[0]), bool)
-
-        def one(i: Int[Array, ""]) -> Bool[Array, " L"]:
-            return jax.random.bernoulli(jax.random.fold_in(state.mask_key, i), self.bootstrap, (self.ensemble_size,))
-
-        return jax.vmap(one)(index).T
-
     def _with_priors(self, state: BBACState, networks: MLP) -> WithPrior:
         scale = jnp.broadcast_to(jnp.asarray(self.prior_scale, dtype=float), (self.ensemble_size,))
         return WithPrior(networks, state.posterior.priors, scale)
@@ -220,30 +218,3 @@ def two_of(key: Key[Array, ""], number: int) -> Int[Array, " two"]:
         return jnp.zeros(1, jnp.int32)
     first, apart = jax.random.randint(key, (2,), jnp.array([0, 1]), jnp.array([number, number]))
     return jnp.stack([first, (first + apart) % number])
-
-
-def sizes(spaces: Spaces) -> tuple[int, int]:
-    """Of observations and actions; continuous ones only."""
-    if not isinstance(spaces.action, Box):
-        raise TypeError(
-            f"actions are {spaces.action}; this agent's are continuous (a Box); discrete ones are not supported yet"
-        )
-    return spaces.observation.size, spaces.action.size
-
-
-def observation_scaling(spaces: Spaces, wanted: bool) -> Scaling:
-    """From the space's bounds, or one that changes nothing."""
-    low, high = (jnp.asarray(bound, dtype=float) for bound in (spaces.observation.low, spaces.observation.high))
-    return Scaling(low, high) if wanted else Scaling(jnp.full_like(low, -jnp.inf), jnp.full_like(high, jnp.inf))
-
-
-def scaled(batch: Transition, scaling: Scaling) -> Transition:
-    """The batch as the networks see it."""
-    return Transition(
-        scaling(batch.observation),
-        batch.action,
-        batch.reward,
-        batch.discount,
-        scaling(batch.next_observation),
-        batch.weight,
-    )

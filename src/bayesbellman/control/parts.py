@@ -1,4 +1,4 @@
-"""What the agents share: an optimised network, the actors' losses, a temperature that tunes itself.
+"""What the agents share: an optimised network, losses, a temperature that tunes itself, what members are shown.
 
 Losses are written once, for one critic and a batch (paper, "Bayesian Bellman Actor-Critic"; Haarnoja et al. 2018).
 """
@@ -7,7 +7,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from bayesbellman.core.types import Transition
+from bayesbellman.envs.spaces import Box, Discrete, Spaces
+from bayesbellman.nn.scaling import Scaling
+
+Number = float | Float[Array, ""]
+"""A setting that can be swept"""
 
 ADAM = optax.adam(1.0)
 """Learning rates multiply its steps, so that they are numbers that can be swept."""
@@ -60,3 +67,53 @@ def tuned_temperature(
     target = -float(num_actions) if target_entropy is None else target_entropy
     gradient = -jnp.mean(jax.lax.stop_gradient(log_prob) + jnp.asarray(target, log_prob.dtype))
     return log_temperature.step(gradient, rate)
+
+
+def shown(
+    key: Key[Array, ""], num_members: int, probability: float, index: Int[Array, " batch"]
+) -> Float[Array, "L batch"]:
+    """1 where a member is shown a transition, 0 where not: decided once for each, by its index."""
+    if probability == 1:
+        return jnp.ones((num_members, index.shape[0]))
+
+    def one(i: Int[Array, ""]) -> Float[Array, " L"]:
+        return jax.random.bernoulli(jax.random.fold_in(key, i), probability, (num_members,)).astype(float)
+
+    return jax.vmap(one)(index).T
+
+
+def continuous_sizes(spaces: Spaces) -> tuple[int, int]:
+    """Of observations and actions; continuous ones only."""
+    if not isinstance(spaces.action, Box):
+        raise TypeError(
+            f"actions are {spaces.action}; this agent's are continuous (a Box); BootDQN is for discrete ones"
+        )
+    return spaces.observation.size, spaces.action.size
+
+
+def discrete_sizes(spaces: Spaces) -> tuple[int, int]:
+    """Of observations, and how many actions there are."""
+    if not isinstance(spaces.action, Discrete):
+        raise TypeError(f"actions are {spaces.action}; this agent's are discrete; BBAC is for continuous ones (a Box)")
+    return spaces.observation.size, spaces.action.number
+
+
+def observation_scaling(spaces: Spaces, wanted: bool) -> Scaling:
+    """From the space's bounds, or one that changes nothing."""
+    space = spaces.observation
+    low, high = (jnp.asarray(bound, dtype=float) for bound in (space.low, space.high))
+    if wanted and not space.one_hot:
+        return Scaling(low, high)
+    return Scaling(jnp.full_like(low, -jnp.inf), jnp.full_like(high, jnp.inf))
+
+
+def scaled(batch: Transition, scaling: Scaling) -> Transition:
+    """The batch as the networks see it."""
+    return Transition(
+        scaling(batch.observation),
+        batch.action,
+        batch.reward,
+        batch.discount,
+        scaling(batch.next_observation),
+        batch.weight,
+    )

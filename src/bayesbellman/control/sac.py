@@ -8,9 +8,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from bayesbellman.control.base import AbstractAgent
-from bayesbellman.control.bbac import Number, observation_scaling, scaled, sizes
-from bayesbellman.control.parts import ADAM, Optimised, actor_loss, tuned_temperature
+from bayesbellman.control.base import AbstractActorCritic
+from bayesbellman.control.parts import (
+    ADAM,
+    Number,
+    Optimised,
+    actor_loss,
+    continuous_sizes,
+    observation_scaling,
+    scaled,
+    tuned_temperature,
+)
 from bayesbellman.core.bellman import SoftBellman, pushforward
 from bayesbellman.core.trees import slow_update
 from bayesbellman.core.types import Metrics, Transition
@@ -34,7 +42,7 @@ class SACState(eqx.Module):
     log_temperature: Optimised
 
 
-class SAC(AbstractAgent[SACState]):
+class SAC(AbstractActorCritic[SACState]):
     """The settings; shapes and rates are those of `BBAC`."""
 
     num_critics: int = eqx.field(static=True, default=2)
@@ -54,7 +62,7 @@ class SAC(AbstractAgent[SACState]):
             raise ValueError(f"num_critics is {self.num_critics}; accepted is a number >= 1")
 
     def init(self, key: Key[Array, ""], spaces: Spaces) -> SACState:
-        num_observed, num_actions = sizes(spaces)
+        num_observed, num_actions = continuous_sizes(spaces)
         critic_key, actor_key = jax.random.split(key)
         critics = self._critics(num_observed + num_actions).init(critic_key)
         actor = TanhGaussian.glorot(actor_key, num_observed, num_actions, self.hidden, self.activation)

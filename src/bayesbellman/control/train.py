@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Key, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree, Shaped
 
+from bayesbellman.control.actions import any_action, for_environment, no_action
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.core.types import Transition
 from bayesbellman.data.replay import Replay
 from bayesbellman.data.transition import transition_of
 from bayesbellman.envs.base import AbstractControlEnv
-from bayesbellman.envs.spaces import Box
 
 CHUNK = 1000
 """The most steps that one call of `advance` makes"""
@@ -74,7 +74,7 @@ class Training(eqx.Module):
         agent_key, begin_key, reset_key, run_key = jax.random.split(key, 4)
         agent = self.agent.init(agent_key, self.env.spaces)
         env = self.env.reset(reset_key)
-        action = jnp.zeros(_box(self.env).size)
+        action = no_action(self.env.spaces.action)
         example = jax.eval_shape(lambda: self._play(reset_key, env, action)[0])
         return TrainState(
             agent=agent,
@@ -134,7 +134,7 @@ class Training(eqx.Module):
 
             def act_and_step(key: Key[Array, ""], env: PyTree) -> Any:
                 action = self.agent.act_best(state.agent, self.env.observe(env))
-                return self.env.step(key, env, to_bounds(_box(self.env), action))
+                return self.env.step(key, env, for_environment(self.env.spaces.action, action))
 
             outcome = jax.vmap(act_and_step)(keys, states)
             reward = jnp.where(alive, outcome.reward, jnp.zeros_like(outcome.reward))
@@ -174,8 +174,8 @@ class Training(eqx.Module):
         batch = state.replay.sample(key, self.batch_size).transitions
         return jnp.mean(jnp.std(self.agent.values(state.agent, batch.observation, batch.action), axis=0))
 
-    def _play(self, key: Key[Array, ""], env: PyTree, action: Float[Array, " A"]) -> tuple[Transition, Any]:
-        outcome = self.env.step(key, env, to_bounds(_box(self.env), action))
+    def _play(self, key: Key[Array, ""], env: PyTree, action: Shaped[Array, "*A"]) -> tuple[Transition, Any]:
+        outcome = self.env.step(key, env, for_environment(self.env.spaces.action, action))
         return transition_of(self.env, env, action, outcome, self.agent.discount), outcome
 
     def _step(self, state: TrainState, learn: bool) -> tuple[TrainState, tuple, dict[str, Array]]:
@@ -185,7 +185,7 @@ class Training(eqx.Module):
         if learn:
             action = self.agent.act(act_key, state.agent, state.context, self.env.observe(state.env))
         else:
-            action = jax.random.uniform(act_key, (_box(self.env).size,), minval=-1.0)
+            action = any_action(act_key, self.env.spaces.action)
         transition, outcome = self._play(env_key, state.env, action)
         replay = state.replay.add(transition)
         agent, metrics = state.agent, {}
@@ -221,16 +221,3 @@ def check_sizes(batch_size: int, buffer_size: int, warmup: int) -> None:
         )
     if warmup < 1:
         raise ValueError(f"warmup is {warmup}; accepted is a number >= 1: the first update needs a transition")
-
-
-def to_bounds(space: Box, action: Float[Array, "*batch A"]) -> Float[Array, "*batch A"]:
-    """An action within [-1, 1], in the environment's units."""
-    low, high = space.low.astype(action.dtype), space.high.astype(action.dtype)
-    return low + (action + 1) / 2 * (high - low)
-
-
-def _box(env: AbstractControlEnv) -> Box:
-    space = env.spaces.action
-    if not isinstance(space, Box):
-        raise TypeError(f"actions are {space}; training is for continuous ones (a Box)")
-    return space

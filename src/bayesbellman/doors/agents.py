@@ -1,438 +1,44 @@
-"""Agents in Stable-Baselines3's idiom: ``bb.BBAC("MountainCarContinuous-v0").learn(20_000)``.
+"""The agents by name: ``bb.BBAC("MountainCarContinuous-v0")``, ``bb.BootDQN("deep-sea-10")``.
 
-Thin: an agent here holds a pure agent (`bayesbellman.control`), a player that steps it, and what came of it.
+Each is its settings, what they may be, and the pure agent that is made of them.
 """
 
-import abc
-import inspect
-import json
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Float
-
-from bayesbellman._version import __version__
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.bbac import BBAC as PureBBAC
+from bayesbellman.control.boot_dqn import BootDQN as PureBootDQN
 from bayesbellman.control.sac import SAC as PureSAC
-from bayesbellman.control.train import Played, Training, check_sizes
-from bayesbellman.core.errors import Diverged
-from bayesbellman.doors.callbacks import AnyCallback, Progress, as_callbacks, go_on
-from bayesbellman.doors.environments import HostSettings, Opened, open_environment
-from bayesbellman.doors.players import AbstractPlayer, Chunk, CompiledPlayer, HostPlayer
-from bayesbellman.envs.spaces import Box, Spaces
-from bayesbellman.nn.mlp import relu
-from bayesbellman.runs.arrays import read_arrays, write_arrays
-from bayesbellman.runs.progress import progress
-from bayesbellman.runs.trees import Mismatch, named_arrays, tree_like
+from bayesbellman.doors.agent import Agent, check_shared
+from bayesbellman.envs.spaces import Discrete
 
-ACTIVATIONS: dict[str, Callable] = {"relu": relu, "tanh": jnp.tanh, "elu": jax.nn.elu, "silu": jax.nn.silu}
 PRIOR_SCALES = {"MountainCarContinuous-v0": 100.0, "cartpole-swingup-sparse": 32.0, "cartpole-swingup-sparse-dm": 32.0}
 """The paper's, where it has one for the environment"""
 OTHER_PRIOR_SCALE = 30.0
 """For environments that the paper does not have: near its cart-pole's"""
-FORMAT = 1
-Door = TypeVar("Door", bound="Agent")
 
 
-class Uncertainty(NamedTuple):
-    """What the ensemble says an observation (and action) is worth: mean, deviation between members, each of them."""
-
-    mean: Float[np.ndarray, "..."]
-    std: Float[np.ndarray, "..."]
-    members: Float[np.ndarray, "L ..."] | None = None
-
-
-class Agent(abc.ABC):
-    """What the agents share.
+class ActorCritic(Agent):
+    """What agents for continuous actions share.
 
     Parameters
     ----------
-    env
-        A name (ours or Gymnasium's), an environment of either kind, or a function that makes a Gymnasium one, of which
-        ``num_envs`` then play side by side.
-    seed
-        Of everything random in the run.
-    learning_rate
-        Of all networks and the temperature (Adam).
-    discount
-        ``gamma``, below 1.
-    hidden, activation
-        Widths of the networks' hidden layers; ``"relu"``, ``"tanh"``, ``"elu"`` or ``"silu"`` between them.
-    batch_size, buffer_size
-        Transitions of an update, and transitions that replay holds.
-    warmup
-        Steps with uniform actions before the first update.
-    target_smoothing
-        How far target critics go towards the critics in each update.
     target_entropy
         At which the temperature holds the policy; None is minus the number of actions.
-    scale_observations
-        Bring observations to [-1, 1] where their space has bounds.
-    num_envs
-        Gymnasium environments that play side by side, with one update for each step of each.
-    bad_values
-        Of nan and infinity from a Gymnasium environment: ``"raise"``, ``"drop"`` the transition, or ``"clip"`` them.
-    on_env_error, env_restarts
-        ``"restart"`` begins a new episode where a Gymnasium environment fails, so many times; ``"raise"`` does not.
-    env_timeout
-        Seconds that a step may take; the environment then has a process of its own, and one that hangs is ended.
-    device
-        ``"auto"`` is JAX's first choice; ``"cpu"`` and ``"gpu"`` insist.
+    shared
+        Those of `Agent`.
     """
 
-    def __init__(
-        self,
-        env: Any,
-        *,
-        seed: int = 0,
-        learning_rate: float = 3e-4,
-        discount: float = 0.99,
-        hidden: Sequence[int] = (256, 256),
-        activation: str = "relu",
-        batch_size: int = 256,
-        buffer_size: int = 1_000_000,
-        warmup: int = 1_000,
-        target_smoothing: float = 5e-3,
-        target_entropy: float | None = None,
-        scale_observations: bool = True,
-        num_envs: int = 1,
-        bad_values: Literal["raise", "drop", "clip"] = "raise",
-        on_env_error: Literal["raise", "restart"] = "raise",
-        env_restarts: int = 3,
-        env_timeout: float | None = None,
-        device: Literal["auto", "cpu", "gpu"] = "auto",
-    ) -> None:
-        self.seed = int(seed) if isinstance(seed, np.integer) else seed
-        self.learning_rate, self.discount = learning_rate, discount
-        self.hidden, self.activation = tuple(hidden), activation
-        self.batch_size, self.buffer_size, self.warmup = batch_size, buffer_size, warmup
-        self.target_smoothing, self.target_entropy = target_smoothing, target_entropy
-        self.scale_observations, self.num_envs, self.device = scale_observations, num_envs, device
-        self.bad_values, self.on_env_error = bad_values, on_env_error
-        self.env_restarts, self.env_timeout = env_restarts, env_timeout
-        faults = HostSettings(bad_values, on_env_error, env_restarts, env_timeout)
-        faults.check()
-        self._check()
-        self._device = chosen_device(device)
-        self._env: Opened = open_environment(env, num_envs, seed, faults)
-        self._closed = False
-        self._player: AbstractPlayer | None = None
-        self._pending: Any = None  # a loaded state, until the player is there
-        self._loaded_steps = 0  # taken before it was saved
-        self._made: AbstractAgent | None = None
-        self._draws = 0
-        self._history: list[Progress] = []
-
-    def _check(self) -> None:
-        positive = ("learning_rate", "target_smoothing", "num_envs")
-        for name in positive:
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be > 0")
-        if not 0 <= self.discount < 1:
-            raise ValueError(f"discount is {self.discount}; it must be >= 0 and < 1")
-        if self.target_smoothing > 1:
-            raise ValueError(f"target_smoothing is {self.target_smoothing}; it must be at most 1 (targets are critics)")
-        if not self.hidden or min(self.hidden) < 1:
-            raise ValueError(f"hidden is {self.hidden}; give the width of one layer or more, each >= 1")
-        if self.activation not in ACTIVATIONS:
-            raise ValueError(f"activation is {self.activation!r}; accepted are {', '.join(ACTIVATIONS)}")
-        check_sizes(self.batch_size, self.buffer_size, self.warmup)
-        if not (isinstance(self.seed, int) and 0 <= self.seed < 2**32):
-            raise ValueError(f"seed is {self.seed!r}; accepted is a whole number from 0 to 2^32 - 1")
-
-    @property
-    def _agent(self) -> AbstractAgent:
-        """The pure agent; its settings are those that this one was made with."""
-        if self._made is None:
-            self._made = self._pure()
-        return self._made
-
-    # -- what differs from agent to agent ------------------------------------------------------------------------------
-
-    @abc.abstractmethod
-    def _pure(self) -> AbstractAgent:
-        """The agent itself, made from the settings."""
+    def __init__(self, env: Any, *, target_entropy: float | None = None, **shared: Any) -> None:
+        self.target_entropy = target_entropy
+        super().__init__(env, **shared)
 
     def _shared(self) -> dict[str, Any]:
-        return {
-            "hidden": self.hidden,
-            "activation": ACTIVATIONS[self.activation],
-            "learning_rate": self.learning_rate,
-            "discount": self.discount,
-            "target_smoothing": self.target_smoothing,
-            "target_entropy": self.target_entropy,
-            "scale_observations": self.scale_observations,
-        }
-
-    # -- verbs ---------------------------------------------------------------------------------------------------------
-
-    def learn(
-        self: Door, total_timesteps: int, *, progress_bar: bool = False, callback: AnyCallback | None = None
-    ) -> Door:
-        """Take that many more steps, learning from each after the warm-up.
-
-        A piece of at most 1,000 steps at a time, after each of which the callback is called: a function of the agent
-        and its progress, a `Callback`, or several of them. If one returns False, learning ends.
-        """
-        if total_timesteps < 1:
-            raise ValueError(f"total_timesteps is {total_timesteps}; it must be >= 1")
-        callbacks = as_callbacks(callback)
-        self._refuse_if_closed()
-        with jax.default_device(self._device):
-            player = self.player
-            first = player.steps
-            with progress(type(self).__name__, total_timesteps, "steps", None if progress_bar else _SILENT) as report:
-                while player.steps - first < total_timesteps:
-                    told = self._piece(player, total_timesteps - (player.steps - first))
-                    report(min(player.steps - first, total_timesteps), _words(told))
-                    if not go_on(callbacks, self, told):
-                        break
-        return self
-
-    def _piece(self, player: AbstractPlayer, most: int) -> Progress:
-        sound, before = jax.tree.map(jnp.copy, player.agent_state), self.num_timesteps
-        try:
-            chunk: Chunk = player.advance(most)
-            metrics = dict(chunk.metrics)
-            if metrics:
-                metrics["disagreement"] = player.disagreement()
-            bad = [name for name, value in metrics.items() if not np.isfinite(value)]
-            if not bad and not _finite(player.agent_state):
-                bad = ["a network's parameter"]
-            if bad:
-                raise Diverged(
-                    f"{', '.join(bad)} became infinite or nan between steps {before:,} and {self.num_timesteps:,};"
-                    f" the agent is as it was at step {before:,}, and would learn on with an empty replay."
-                    " A smaller learning_rate or prior_scale may help"
-                )
-        except BaseException:
-            self._fall_back(sound, before)
-            raise
-        told = Progress(self.num_timesteps, chunk.returns, metrics)
-        self._history.append(told)
-        return told
-
-    def count_from(self, steps: int) -> None:
-        """So many steps were taken before those of this player (for checkpoints)."""
-        self._loaded_steps = steps
-
-    def _fall_back(self, state: Any, steps: int) -> None:
-        """Keep the agent of a moment when all was well; replay and environment are begun anew when it learns on."""
-        self._player, self._pending, self._loaded_steps = None, state, steps
-
-    def predict(
-        self,
-        observation: Any,
-        state: Any = None,
-        episode_start: Any = None,
-        deterministic: bool = False,
-    ) -> tuple[np.ndarray, Any]:
-        """The learnt policy's action, in the environment's units, and ``state`` as it came (nothing is recurrent).
-
-        ``deterministic``: its mean action, as evaluations use; otherwise one drawn from it.
-        """
-        flat, several = self._flat(observation)
-        with jax.default_device(self._device):
-            pure, agent_state = self._agent, self._agent_state()
-            policy, scaled = pure.behaviour(agent_state), pure.scaling(agent_state)(flat)
-            if deterministic:
-                action = policy.mean_action(scaled)
-            else:
-                self._draws += 1
-                key = jax.random.fold_in(jax.random.key(self.seed), 2**31 + self._draws)
-                action = policy.sample(key, scaled).action
-        action = np.asarray(self._env.to_env_units(np.asarray(action)))
-        return (action if several else action[0]), state
-
-    def uncertainty(self, observation: Any, action: Any = None, *, members: bool = False) -> Uncertainty:
-        """Value of ``observation`` with ``action`` (default: the policy's mean action): over the ensemble's members.
-
-        The deviation is between members: what they disagree on, not the noise of returns.
-        """
-        flat, several = self._flat(observation)
-        with jax.default_device(self._device):
-            pure, agent_state = self._agent, self._agent_state()
-            if action is None:
-                unit = pure.act_best(agent_state, flat)
-            else:
-                unit = jnp.asarray(self._env.to_unit(np.asarray(action), len(flat)))
-            values = np.asarray(pure.values(agent_state, flat, unit))
-        values = values if several else values[:, 0]
-        return Uncertainty(values.mean(axis=0), values.std(axis=0), values if members else None)
-
-    def evaluate(self, episodes: int = 10, *, seed: int | None = None) -> Float[np.ndarray, " episodes"]:
-        """Returns of whole episodes with the mean action, in a fresh environment."""
-        if episodes < 1:
-            raise ValueError(f"episodes is {episodes}; it must be >= 1")
-        self._refuse_if_closed()
-        with jax.default_device(self._device):
-            return self.player.evaluate(episodes, self.evaluation_seed if seed is None else seed)
-
-    def play(self, episodes: int = 10, *, seed: int | None = None, keep: int = 1_000) -> Played:
-        """The episodes that `evaluate` plays, with observations and rewards of the first ``keep`` steps of each."""
-        if episodes < 1 or keep < 1:
-            raise ValueError(f"episodes is {episodes} and keep {keep}; both must be >= 1")
-        with jax.default_device(self._device):
-            return self.player.play(episodes, self.evaluation_seed if seed is None else seed, keep)
-
-    def save(self, path: str | Path) -> Path:
-        """One file with networks, optimisers and settings, hashed; replay is not in it. Returns the path."""
-        place = Path(path)
-        place = place if place.suffix else place.with_suffix(".bbo")
-        spaces = self.spaces
-        about = {
-            "format": FORMAT,
-            "version": __version__,
-            "agent": type(self).__name__,
-            "settings": self.settings(),
-            "env": self._env.name,
-            "steps": self.num_timesteps,
-            "observation_size": spaces.observation.size,
-            "action_size": spaces.action.size if isinstance(spaces.action, Box) else None,
-        }
-        text = np.frombuffer(json.dumps(about).encode(), np.uint8)
-        write_arrays(place, {"about": text, **named_arrays(self._agent_state())})
-        return place
-
-    @classmethod
-    def load(cls: type[Door], path: str | Path, env: Any = None, **changes: Any) -> Door:
-        """What `save` wrote, ready to predict or to learn on. ``env``: if it has no name, or another is wanted.
-
-        Nothing in the file is executed. `learn` begins with an empty replay, and so with a warm-up.
-        """
-        place = Path(path)
-        arrays = read_arrays(place)
-        try:
-            about = json.loads(arrays.pop("about").tobytes())
-            name, settings, _ = about["agent"], about["settings"], int(about["steps"])
-        except (KeyError, ValueError) as error:
-            raise ValueError(f"{place} was not written by an agent's save ({error!r})") from error
-        if about.get("format") != FORMAT:
-            raise ValueError(f"{place} has format {about.get('format')}, this version reads {FORMAT}")
-        kind = AGENTS.get(name)
-        if kind is None or not issubclass(kind, cls):
-            raise ValueError(f"{place} holds a {name}, not a {cls.__name__}; load it with bb.{name}.load")
-        if env is None and ":" in str(about["env"]):
-            raise ValueError(f"{place} names the environment {about['env']!r}, which would import code; pass it as env")
-        if env is None and about["env"] is None:
-            raise ValueError(f"{place} does not name its environment; pass it as env")
-        agent = kind(about["env"] if env is None else env, **{**settings, **changes})
-        start = agent._agent.init(jax.random.key(0), agent.spaces)
-        try:
-            state = tree_like(start, arrays)
-        except Mismatch as error:
-            where = agent._env.name or "this environment"
-            raise ValueError(f"{place} does not fit {where} and its settings: {error}") from error
-        # observations are scaled as this environment and these settings say, not as those of the file
-        agent._pending = eqx.tree_at(lambda s: s.scaling, state, start.scaling)
-        agent._loaded_steps = int(about["steps"])
-        return agent
-
-    def close(self) -> None:
-        """Close the environments that were made for it. It can still predict and save, but not learn or be evaluated.
-
-        ``with bb.BBAC(...) as agent:`` does so at the end.
-        """
-        self._closed = True
-        self._env.close()
-
-    def __enter__(self: Door) -> Door:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
-    # -- what can be asked ---------------------------------------------------------------------------------------------
-
-    @property
-    def spaces(self) -> Spaces:
-        return self._env.spaces
-
-    @property
-    def env_name(self) -> str | None:
-        """Of the environment, if it has one under which it can be made again"""
-        return self._env.name
-
-    @property
-    def num_timesteps(self) -> int:
-        """Steps taken so far, warm-ups and those before a `save` included"""
-        return self._loaded_steps + (0 if self._player is None else self._player.steps)
-
-    @property
-    def evaluation_seed(self) -> int:
-        """What `evaluate` plays with if it is not told: the same episodes each time, and none of training's"""
-        return int(self.seed) + 10_000
-
-    @property
-    def history(self) -> tuple[Progress, ...]:
-        """What `learn` saw, piece by piece"""
-        return tuple(self._history)
-
-    @property
-    def player(self) -> AbstractPlayer:
-        """Agent and environment at play; made when first needed."""
-        if self._player is None:
-            with jax.default_device(self._device):
-                self._player = self._make_player()
-            if self._pending is not None:
-                self._player.agent_state, self._pending = self._pending, None
-        return self._player
-
-    def settings(self) -> dict[str, Any]:
-        """The constructor's arguments by name, as they were given; JSON can hold them."""
-        values = {name: getattr(self, name) for name in setting_names(type(self))}
-        return {name: _plain(value) for name, value in values.items()}
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._env.name or 'environment'!r}, {self.num_timesteps:,} steps)"
-
-    def _agent_state(self) -> Any:
-        if self._player is None and self._pending is not None:
-            return self._pending
-        return self.player.agent_state
-
-    def _make_player(self) -> AbstractPlayer:
-        sizes = {"batch_size": self.batch_size, "buffer_size": self.buffer_size, "warmup": self.warmup}
-        if self._env.compiled is not None:
-            return CompiledPlayer(Training(self._agent, self._env.compiled, **sizes), int(self.seed))
-        return HostPlayer(self._agent, self._env.host, int(self.seed), **sizes, evaluation=self._env.again)
-
-    def _refuse_if_closed(self) -> None:
-        if self._closed and self._env.host is not None:
-            raise RuntimeError("the agent was closed, and its environments with it; save it, and load it to go on")
-
-    def _flat(self, observation: Any) -> tuple[jax.Array, bool]:
-        """Observations as rows, and whether there were several."""
-        array = np.asarray(observation, dtype=np.float32)
-        size = self.spaces.observation.size
-        if not np.isfinite(array).all():
-            raise ValueError("observation holds nan or infinity")
-        if array.size == size and array.ndim <= max(1, len(self._env.observation_shape)):
-            return jnp.asarray(array.reshape(1, size)), False
-        if array.ndim > 1 and array.size == len(array) * size:
-            return jnp.asarray(array.reshape(len(array), size)), True
-        raise ValueError(f"observation has shape {array.shape}; expected {self._env.observation_shape} or rows of it")
+        return {**super()._shared(), "target_entropy": self.target_entropy}
 
 
-def setting_names(kind: type[Agent]) -> list[str]:
-    """What an agent's constructor takes beside the environment: its own settings first, then those that all share."""
-    names = [name for each in kind.__mro__ if issubclass(each, Agent) for name in _arguments(each)]
-    return list(dict.fromkeys(names))
-
-
-def _arguments(kind: type) -> list[str]:
-    parameters = inspect.signature(kind.__init__).parameters.values()
-    return [p.name for p in parameters if p.kind == p.KEYWORD_ONLY]
-
-
-class BBAC(Agent):
+class BBAC(ActorCritic):
     """The Bayesian Bellman actor-critic with randomised priors (RP-BBAC): deep exploration for continuous actions.
 
     Parameters
@@ -451,7 +57,7 @@ class BBAC(Agent):
     bootstrap
         Probability with which a member is shown a transition.
     shared
-        Those of `Agent`.
+        Those of `ActorCritic` and `Agent`.
     """
 
     def __init__(
@@ -468,22 +74,15 @@ class BBAC(Agent):
     ) -> None:
         self.ensemble_size, self.prior_weight, self.prior_scale = ensemble_size, prior_weight, prior_scale
         self.exploration_entropy, self.target_noise, self.bootstrap = exploration_entropy, target_noise, bootstrap
-        _check_shared(type(self), shared)
+        check_shared(type(self), shared)
         super().__init__(env, **shared)
         if prior_scale is None:
             self.prior_scale = PRIOR_SCALES.get(self._env.name or "", OTHER_PRIOR_SCALE)
 
     def _check(self) -> None:
         super()._check()
-        if self.ensemble_size < 1:
-            raise ValueError(f"ensemble_size is {self.ensemble_size}; it must be >= 1")
-        for name in ("prior_weight", "exploration_entropy", "target_noise"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be >= 0")
-        if self.prior_scale is not None and not self.prior_scale >= 0:
-            raise ValueError(f"prior_scale is {self.prior_scale}; it must be >= 0, or None for the default")
-        if not 0 < self.bootstrap <= 1:
-            raise ValueError(f"bootstrap is {self.bootstrap}; it must be a probability > 0")
+        _not_negative(self, "exploration_entropy")
+        _check_ensemble(self)
 
     def _pure(self) -> AbstractAgent:
         return PureBBAC(
@@ -506,7 +105,7 @@ class BAC(BBAC):
         super().__init__(env, **{**settings, "target_smoothing": 1.0})
 
 
-class SAC(Agent):
+class SAC(ActorCritic):
     """Soft actor-critic, the baseline.
 
     Parameters
@@ -514,12 +113,12 @@ class SAC(Agent):
     num_critics
         The least of them is believed.
     shared
-        Those of `Agent`.
+        Those of `ActorCritic` and `Agent`.
     """
 
     def __init__(self, env: Any, *, num_critics: int = 2, **shared: Any) -> None:
         self.num_critics = num_critics
-        _check_shared(type(self), shared)
+        check_shared(type(self), shared)
         super().__init__(env, **shared)
 
     def _check(self) -> None:
@@ -540,53 +139,107 @@ class SACStar(SAC):
         super().__init__(env, **{**settings, "num_critics": 1})
 
 
-AGENTS: dict[str, type[Agent]] = {kind.__name__: kind for kind in (BBAC, BAC, SAC, SACStar)}
+class BootDQN(Agent):
+    """BootDQN with randomised priors: the posterior of `BBAC` for discrete actions.
+
+    Parameters
+    ----------
+    ensemble_size
+        Members, each with a prior function of its own; one is drawn for each episode, and acts greedily.
+    prior_scale
+        Factor of the prior functions, whose values should be of the size of returns that seem possible; 0: none.
+    prior_weight
+        Of the penalty on the trained parameters.
+    target_period
+        Updates from one step of the target parameters to the next; with ``target_smoothing=1`` each is a copy.
+    double
+        Double Q-learning: the next action is the trained network's choice, its value the target's.
+    epsilon
+        Probability of a random action.
+    target_noise
+        Deviation of the noise that each member sees on each transition's target.
+    bootstrap
+        Probability with which a member is shown a transition.
+    shared
+        Those of `Agent`; defaults are for small networks.
+    """
+
+    actions = Discrete
+
+    def __init__(
+        self,
+        env: Any,
+        *,
+        ensemble_size: int = 20,
+        prior_scale: float = 3.0,
+        prior_weight: float = 0.0,
+        target_period: int = 1,
+        double: bool = False,
+        epsilon: float = 0.0,
+        target_noise: float = 0.0,
+        bootstrap: float = 1.0,
+        learning_rate: float = 1e-3,
+        hidden: Sequence[int] = (64, 64),
+        batch_size: int = 128,
+        buffer_size: int = 100_000,
+        warmup: int = 128,
+        target_smoothing: float = 0.05,
+        **shared: Any,
+    ) -> None:
+        self.ensemble_size, self.prior_scale, self.prior_weight = ensemble_size, prior_scale, prior_weight
+        self.target_period, self.double, self.epsilon = target_period, double, epsilon
+        self.target_noise, self.bootstrap = target_noise, bootstrap
+        check_shared(type(self), shared)
+        sizes = {"hidden": hidden, "batch_size": batch_size, "buffer_size": buffer_size, "warmup": warmup}
+        super().__init__(env, learning_rate=learning_rate, target_smoothing=target_smoothing, **sizes, **shared)
+
+    def _check(self) -> None:
+        super()._check()
+        _check_ensemble(self)
+        if self.target_period < 1:
+            raise ValueError(f"target_period is {self.target_period}; it must be >= 1")
+        if not 0 <= self.epsilon <= 1:
+            raise ValueError(f"epsilon is {self.epsilon}; it must be a probability, from 0 to 1")
+
+    def _pure(self) -> AbstractAgent:
+        return PureBootDQN(
+            ensemble_size=self.ensemble_size,
+            prior_scale=float(self.prior_scale),
+            prior="function" if self.prior_scale > 0 else "anchored",
+            prior_weight=self.prior_weight,
+            target_period=self.target_period,
+            double=self.double,
+            epsilon=float(self.epsilon),
+            target_noise=float(self.target_noise),
+            bootstrap=self.bootstrap,
+            **self._shared(),
+        )
 
 
-def chosen_device(device: str) -> Any:
-    """The device asked for; never another one in its place."""
-    if device not in ("auto", "cpu", "gpu"):
-        raise ValueError(f"device is {device!r}; accepted are 'auto', 'cpu' and 'gpu'")
-    if device == "auto":
-        return jax.devices()[0]
-    try:
-        return jax.devices(device)[0]
-    except RuntimeError as error:
-        there = ", ".join(sorted({d.platform for d in jax.devices()}))
-        raise RuntimeError(f"device is 'gpu', but JAX finds none (it finds: {there}); install jax[cuda]") from error
+class DQN(BootDQN):
+    """Deep Q-learning with epsilon-greedy exploration, the baseline: `BootDQN` with one member and no prior."""
+
+    def __init__(self, env: Any, *, epsilon: float = 0.05, **settings: Any) -> None:
+        for name, only in (("ensemble_size", 1), ("prior_scale", 0.0)):
+            if settings.get(name, only) != only:
+                raise ValueError(f"{name}: DQN is one network without a prior; leave it out, or use BootDQN")
+        super().__init__(env, epsilon=epsilon, **{**settings, "ensemble_size": 1, "prior_scale": 0.0})
 
 
-def _check_shared(kind: type[Agent], given: dict[str, Any]) -> None:
-    known = setting_names(kind)
-    for name in given:
-        if name not in known:
-            raise TypeError(f"{kind.__name__} has no setting {name!r}; it has {', '.join(sorted(known))}")
+def _not_negative(agent: Agent, *names: str) -> None:
+    for name in names:
+        if not getattr(agent, name) >= 0:
+            raise ValueError(f"{name} is {getattr(agent, name)}; it must be >= 0")
 
 
-def _plain(value: Any) -> Any:
-    """As JSON can hold it."""
-    if isinstance(value, tuple):
-        return [_plain(part) for part in value]
-    return value.item() if isinstance(value, np.generic) else value
+def _check_ensemble(agent: "BBAC | BootDQN") -> None:
+    if agent.ensemble_size < 1:
+        raise ValueError(f"ensemble_size is {agent.ensemble_size}; it must be >= 1")
+    _not_negative(agent, "prior_weight", "target_noise")
+    if agent.prior_scale is not None and not agent.prior_scale >= 0:
+        raise ValueError(f"prior_scale is {agent.prior_scale}; it must be >= 0, or left out for the default")
+    if not 0 < agent.bootstrap <= 1:
+        raise ValueError(f"bootstrap is {agent.bootstrap}; it must be a probability > 0")
 
 
-def _finite(tree: Any) -> bool:
-    leaves = [leaf for leaf in jax.tree.leaves(tree) if jnp.issubdtype(leaf.dtype, jnp.floating)]
-    # bounds of observations may be infinite; nan is never right
-    return not any(bool(jnp.any(jnp.isnan(leaf))) for leaf in leaves)
-
-
-def _words(told: Progress) -> str:
-    parts = [f"return {np.mean(told.returns):.1f}"] if len(told.returns) else []
-    if "disagreement" in told.metrics:
-        parts.append(f"disagreement {told.metrics['disagreement']:.2f}")
-    return ", ".join(parts)
-
-
-class _Closed:
-    """A stream on which nothing is shown."""
-
-    closed = True
-
-
-_SILENT: Any = _Closed()
+AGENTS: dict[str, type[Agent]] = {kind.__name__: kind for kind in (BBAC, BAC, SAC, SACStar, BootDQN, DQN)}

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 if TYPE_CHECKING:
-    from bayesbellman.doors.agents import Agent
+    from bayesbellman.doors.agent import Agent
 
 
 class Progress(NamedTuple):

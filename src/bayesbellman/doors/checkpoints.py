@@ -18,7 +18,7 @@ from bayesbellman.runs.checkpoint import CheckpointFolder, Snapshot, ring_of
 from bayesbellman.runs.trees import Mismatch, named_arrays, tree_like
 
 if TYPE_CHECKING:
-    from bayesbellman.doors.agents import Agent
+    from bayesbellman.doors.agent import Agent
 
 FORMAT = 1
 FREE = "free:"

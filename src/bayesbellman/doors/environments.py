@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesbellman.envs.base import AbstractControlEnv, AbstractEnv
-from bayesbellman.envs.registry import ENVIRONMENTS, make_env
-from bayesbellman.envs.spaces import Box, Spaces
+from bayesbellman.envs.registry import is_ours, make_env, name_of
+from bayesbellman.envs.spaces import Box, Discrete, Spaces
 
-SHARED = "MountainCarContinuous-v0"
-"""A name that is Gymnasium's too: several side by side are Gymnasium's"""
+SHARED = ("MountainCarContinuous-v0", "MountainCar-v0", "CartPole-v1")
+"""Names that are Gymnasium's too: several side by side are Gymnasium's"""
 
 
 class HostSettings(NamedTuple):
@@ -59,17 +59,10 @@ class Opened:
         observation_shape: tuple[int, ...] | None = None,
         action_shape: tuple[int, ...] | None = None,
     ) -> None:
-        if not isinstance(spaces.action, Box):
-            raise TypeError(
-                f"actions are {spaces.action}; these agents are for continuous ones (a Box); discrete ones are not"
-                " supported yet"
-            )
-        if not bool(np.isfinite(np.asarray([spaces.action.low, spaces.action.high])).all()):
-            raise TypeError(f"bounds of actions are {spaces.action}; they must be finite")
         self.name, self.spaces, self.compiled, self.host, self.again = name, spaces, compiled, host, again
         self.observation_shape = observation_shape or (spaces.observation.size,)
-        self.action_shape = action_shape or (spaces.action.size,)
-        self._low, self._high = np.asarray(spaces.action.low), np.asarray(spaces.action.high)
+        space = spaces.action
+        self.action_shape = (space.size,) if isinstance(space, Box) and action_shape is None else action_shape or ()
 
     def close(self) -> None:
         """Of Gymnasium's environments those that were made here; one that was passed is its owner's to close."""
@@ -77,38 +70,62 @@ class Opened:
             self.host.close()
 
     def to_env_units(self, unit: np.ndarray) -> np.ndarray:
-        """Rows of actions within [-1, 1], as the environment takes them."""
-        scaled = self._low + (unit + 1) / 2 * (self._high - self._low)
-        return np.clip(scaled, self._low, self._high).astype(np.float32).reshape(len(unit), *self.action_shape)
+        """Rows of actions within [-1, 1], or integers, as the environment takes them."""
+        space = self.spaces.action
+        if isinstance(space, Discrete):
+            return unit.astype(np.int64)
+        low, high = np.asarray(space.low), np.asarray(space.high)
+        scaled = low + (unit + 1) / 2 * (high - low)
+        return np.clip(scaled, low, high).astype(np.float32).reshape(len(unit), *self.action_shape)
 
     def to_unit(self, action: np.ndarray, rows: int) -> np.ndarray:
-        """Actions in the environment's units as rows within [-1, 1]."""
-        if action.size != rows * self._low.size:
+        """Actions in the environment's units as rows within [-1, 1]; discrete ones as integers."""
+        space = self.spaces.action
+        size = 1 if isinstance(space, Discrete) else space.size
+        if action.size != rows * size:
             raise ValueError(f"action has shape {action.shape}; expected {rows} of shape {self.action_shape}")
-        flat = action.reshape(rows, -1).astype(np.float32)
-        return 2 * (flat - self._low) / (self._high - self._low) - 1
+        if isinstance(space, Discrete):
+            if action.dtype.kind not in "iu" or action.min() < 0 or action.max() >= space.number:
+                raise ValueError(f"action is {action.tolist()}; expected whole numbers from 0 to {space.number - 1}")
+            return action.reshape(rows).astype(np.int32)
+        low, high = np.asarray(space.low), np.asarray(space.high)
+        return 2 * (action.reshape(rows, -1).astype(np.float32) - low) / (high - low) - 1
 
 
-def open_environment(env: Any, num_envs: int, seed: int, faults: HostSettings) -> Opened:
-    """From a name, an environment of ours, a Gymnasium environment or a function that makes one."""
-    if isinstance(env, str) and env in ENVIRONMENTS and num_envs == 1:
+def open_environment(
+    env: Any, num_envs: int, seed: int, faults: HostSettings, actions: type[Box] | type[Discrete]
+) -> Opened:
+    """From a name, an environment of ours, a Gymnasium environment or a function that makes one.
+
+    ``actions``: what the agent can choose.
+    """
+    opened = _opened(env, num_envs, seed, faults)
+    space = opened.spaces.action
+    if not isinstance(space, actions):
+        opened.close()
+        if actions is Box:
+            raise TypeError(
+                f"actions are {space}; this agent's are continuous (a Box), bb.BootDQN is for discrete ones"
+            )
+        raise TypeError(f"actions are {space}; this agent's are discrete; bb.BBAC has continuous ones (a Box)")
+    return opened
+
+
+def _opened(env: Any, num_envs: int, seed: int, faults: HostSettings) -> Opened:
+    if isinstance(env, str) and is_ours(env) and num_envs == 1:
         faults.refuse_for(env)
         return _ours(make_env(env), env)
-    if isinstance(env, str) and env in ENVIRONMENTS and env != SHARED:
+    if isinstance(env, str) and is_ours(env) and env not in SHARED:
         raise ValueError(f"num_envs is {num_envs}; {env} is ours and trained one at a time, leave it out")
     if isinstance(env, AbstractControlEnv):
         if num_envs != 1:
             raise ValueError(f"num_envs is {num_envs}; environments of ours are trained one at a time, leave it out")
-        known = next((name for name, make in ENVIRONMENTS.items() if _same(make(), env)), None)
+        known = name_of(env)
         faults.refuse_for(known)
         return _ours(env, known)
     if isinstance(env, AbstractEnv):
         raise TypeError(f"{type(env).__name__} says nothing of its spaces; agents need an AbstractControlEnv")
     return _gymnasium(env, num_envs, seed, faults)
-
-
-def _same(a: AbstractControlEnv, b: AbstractControlEnv) -> bool:
-    return type(a) is type(b) and repr(a) == repr(b)
 
 
 def _ours(env: AbstractControlEnv, name: str | None) -> Opened:

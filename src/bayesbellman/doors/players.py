@@ -7,14 +7,15 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree, Shaped
 
+from bayesbellman.control.actions import any_action, no_action
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.train import CHUNK, Played, Training, check_sizes
 from bayesbellman.core.errors import Diverged
 from bayesbellman.core.types import Transition, effective_discount
 from bayesbellman.data.replay import Replay
-from bayesbellman.envs.spaces import Box, Spaces
+from bayesbellman.envs.spaces import Spaces
 
 NO_STEP = 2**32 - 1
 """A number that no step has, for what is drawn beside a run"""
@@ -178,8 +179,7 @@ class HostPlayer(AbstractPlayer):
         self._evaluation = evaluation
         agent_key, begin_key, self.key = jax.random.split(jax.random.key(seed), 3)
         self._agent_state = jax.jit(lambda key: agent.init(key, host.spaces))(agent_key)  # arrays that share no memory
-        assert isinstance(host.spaces.action, Box)
-        observed, acted = jnp.zeros(host.spaces.observation.size), jnp.zeros(host.spaces.action.size)
+        observed, acted = jnp.zeros(host.spaces.observation.size), no_action(host.spaces.action)
         example = Transition(observed, acted, jnp.zeros(()), jnp.zeros(()), observed, jnp.ones(()))
         self._replay = Replay.empty(buffer_size, example)
         self.num_envs = host.num_envs
@@ -204,7 +204,7 @@ class HostPlayer(AbstractPlayer):
 
     def _acting(
         self, key: Key[Array, ""], state: PyTree, contexts: PyTree, observation: Float[Array, "n d"]
-    ) -> Float[Array, "n A"]:
+    ) -> Shaped[Array, "n ..."]:
         keys = jax.random.split(key, self.num_envs)
         return jax.vmap(lambda k, c, o: self.agent.act(k, state, c, o))(keys, contexts, observation)
 
@@ -257,8 +257,8 @@ class HostPlayer(AbstractPlayer):
             if learn:
                 actions = np.asarray(self._act(act_key, self._agent_state, self.contexts, self.observation))
             else:
-                size = self.spaces.action.size  # pyright: ignore[reportAttributeAccessIssue] (a Box, checked)
-                actions = np.asarray(jax.random.uniform(act_key, (self.num_envs, size), minval=-1.0))
+                keys = jax.random.split(act_key, self.num_envs)
+                actions = np.asarray(jax.vmap(lambda key: any_action(key, self.spaces.action))(keys))
             if not np.isfinite(actions).all():
                 raise Diverged(f"an action of the exploring policy is nan at step {self._steps:,}")
             step = self.host.step(actions)

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from bayesbellman.envs.base import AbstractControlEnv, AbstractNoiseDrivenEnv, EnvStep
-from bayesbellman.envs.spaces import Discrete, Spaces, box
+from bayesbellman.envs.spaces import Discrete, Spaces, one_hot
 
 
 @cache
@@ -68,8 +68,7 @@ class DeepSea(AbstractNoiseDrivenEnv[DeepSeaState], AbstractControlEnv[DeepSeaSt
 
     @property
     def spaces(self) -> Spaces:
-        cells = self.size**2
-        return Spaces(box([0.0] * cells, [1.0] * cells), Discrete(2))
+        return Spaces(one_hot(self.size**2), Discrete(2))
 
     @property
     def mapping(self) -> Int[Array, "rows columns"]:

@@ -10,6 +10,8 @@ class Box(eqx.Module):
 
     low: Float[Array, " d"]
     high: Float[Array, " d"]
+    one_hot: bool = eqx.field(static=True, default=False)
+    """Whether one entry at most is 1 and the others 0: a network need not multiply, it can look up."""
 
     def __check_init__(self) -> None:
         if self.low.shape != self.high.shape or self.low.ndim != 1:
@@ -42,3 +44,8 @@ def box(low: list[float], high: list[float]) -> Box:
     if not all(a <= b for a, b in zip(low, high, strict=True)):  # so written, NaN fails too
         raise ValueError(f"low must be at most high and neither NaN, got {low} and {high}")
     return Box(jnp.asarray(low, jnp.float32), jnp.asarray(high, jnp.float32))
+
+
+def one_hot(number: int) -> Box:
+    """Which of so many cells one is in, as a vector; all zeros: in none."""
+    return Box(jnp.zeros(number, jnp.float32), jnp.ones(number, jnp.float32), one_hot=True)

@@ -21,3 +21,8 @@ class WithPrior(eqx.Module):
         # No optimiser moves the prior or its scale; but values change with the inputs through it, as an actor must see.
         prior, scale = jax.lax.stop_gradient((self.prior, self.prior_scale.astype(values.dtype)))
         return values + scale * prior(inputs)
+
+    def outputs(self, observation: Float[Array, "*batch d"]) -> Float[Array, "*batch actions"]:
+        """The values of all actions, of networks that give them."""
+        values = self.network.outputs(observation)
+        return values if self.prior is None else values + self.prior_scale * self.prior.outputs(observation)

@@ -118,7 +118,8 @@ def _actions(space: object, name: str) -> gymnasium.spaces.Box | gymnasium.space
 
 def _flat(space: gymnasium.spaces.Box) -> Box:
     with np.errstate(over="ignore"):  # a bound beyond float32 is none
-        return Box(*(jnp.asarray(bound.astype(np.float32).reshape(-1)) for bound in (space.low, space.high)))
+        low, high = (jnp.asarray(bound.astype(np.float32).reshape(-1)) for bound in (space.low, space.high))
+    return Box(low, high)
 
 
 def _shown(space: object) -> str:

@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayesbellman.data.nonlinear_problems import grid
-from bayesbellman.doors.agents import BBAC, SAC, Agent
+from bayesbellman.doors.agent import Agent
+from bayesbellman.doors.agents import BBAC, SAC
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.runs.progress import Report
 

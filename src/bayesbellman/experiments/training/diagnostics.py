@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesbellman.control.train import Played
-from bayesbellman.doors.agents import Agent
+from bayesbellman.doors.agent import Agent
 from bayesbellman.envs.spaces import Box
 from bayesbellman.runs.arrays import read_arrays, write_arrays
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bayesbellman.doors.agents import PRIOR_SCALES, Agent, chosen_device
+from bayesbellman.doors.agent import Agent, chosen_device
+from bayesbellman.doors.agents import PRIOR_SCALES
 from bayesbellman.doors.players import CompiledPlayer
 from bayesbellman.runs.metrics import finite
 from bayesbellman.runs.provenance import provenance

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesbellman.core.errors import Diverged
-from bayesbellman.doors.agents import Agent
+from bayesbellman.doors.agent import Agent
 from bayesbellman.doors.callbacks import Progress
 from bayesbellman.doors.checkpoints import Checkpoints
 from bayesbellman.experiments.training.analysis import write_report

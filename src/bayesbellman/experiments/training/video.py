@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesbellman.doors.agents import Agent
+from bayesbellman.doors.agent import Agent
 from bayesbellman.doors.players import LONGEST, CompiledPlayer
 from bayesbellman.envs.base import AbstractControlEnv
 from bayesbellman.envs.registry import make_env
