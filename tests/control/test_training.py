@@ -9,6 +9,7 @@ from tests.contracts.promises import assert_close, assert_same_bits, differs
 
 from bayesbellman.control.actions import to_bounds
 from bayesbellman.control.bbac import BBAC, two_of
+from bayesbellman.control.parts import shown
 from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training
 from bayesbellman.core.types import Transition
@@ -181,12 +182,11 @@ def test_pairs_of_critics_are_different_and_all_alike() -> None:
 
 
 def test_members_are_shown_what_their_mask_says() -> None:
-    agent = AGENTS["masked"]
-    state = started(agent)
-    shown = np.asarray(agent._shown(state, jnp.arange(4_000)))
-    np.testing.assert_array_equal(shown, agent._shown(state, jnp.arange(4_000)))  # once and for all
-    assert abs(shown.mean() - 0.5) < 5 * np.sqrt(0.25 / 8_000)
-    assert abs(np.corrcoef(shown)[0, 1]) < 5 / np.sqrt(4_000)
+    seen = np.asarray(shown(KEY, 2, 0.5, jnp.arange(4_000)))
+    np.testing.assert_array_equal(seen, shown(KEY, 2, 0.5, jnp.arange(4_000)))  # once and for all
+    assert abs(seen.mean() - 0.5) < 5 * np.sqrt(0.25 / 8_000)
+    assert abs(np.corrcoef(seen)[0, 1]) < 5 / np.sqrt(4_000)
+    np.testing.assert_array_equal(shown(KEY, 2, 1.0, jnp.arange(3)), np.ones((2, 3)))
 
 
 def test_sac_targets_by_hand() -> None:
@@ -247,7 +247,7 @@ def test_bad_agents_are_named() -> None:
         SAC(num_critics=0)
     with pytest.raises(ValueError, match="bootstrap is 0"):
         BBAC(bootstrap=0.0)
-    with pytest.raises(TypeError, match="discrete ones are not supported yet"):
+    with pytest.raises(TypeError, match="BootDQN is for discrete ones"):
         BBAC().init(KEY, Spaces(box([0.0], [1.0]), Discrete(3)))
     one = BBAC(ensemble_size=1, **SMALL)  # defined: no disagreement, one actor
     state, _ = updated(one, started(one))
