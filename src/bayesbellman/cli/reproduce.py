@@ -31,6 +31,8 @@ class Reproduce:
     """Only these methods. [default: all]"""
     variants: tuple[str, ...] | None = None
     """Only these variants: as published, corrected, and so on. [default: all]"""
+    sizes: tuple[str, ...] | None = None
+    """Only these sizes, 10 14 20 or 10..50. For deep-sea. [default: all]"""
     list: bool = False
     """Name what can be reproduced."""
     overwrite: bool = False
@@ -50,11 +52,13 @@ class Reproduce:
         from bayesbellman.experiments.running import reproduce
 
         out = self.out if self.out is not None else Path("reproduced") / chosen.name
-        chosen_names = {"tasks": self.tasks, "methods": self.methods, "variants": self.variants}
+        chosen_names = {"tasks": self.tasks, "methods": self.methods, "variants": self.variants, "sizes": self.sizes}
         for kind, names in chosen_names.items():
             if names == ():
                 raise ValueError(f"--{kind} is there without names; give some, or leave it out for all")
         request = Request(self.quick, self.seeds, **{kind: names or () for kind, names in chosen_names.items()})
+        if self.sizes and chosen.name != "deep-sea":
+            raise ValueError(f"--sizes is {' '.join(self.sizes)}; {chosen.name} has none to choose from, leave it out")
         outcome = reproduce(chosen, request, out, overwrite=self.overwrite, say=say)
         print(outcome.text)
         print(f"Report: {out / 'report.md'}")

@@ -28,6 +28,8 @@ class Request:
     tasks: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     variants: tuple[str, ...] = ()
+    sizes: tuple[str, ...] = ()
+    """Of tasks that come in sizes"""
 
 
 class Job(NamedTuple):
