@@ -13,11 +13,11 @@ from matplotlib.figure import Figure
 from bayesbellman.experiments.artefact import Done, Plan, origin
 from bayesbellman.experiments.deep_sea.runs import learning_times
 from bayesbellman.experiments.deep_sea.sweep import BASELINE, FULL_AGENT
-from bayesbellman.experiments.plotting import BLUE, FAINT, INK, ORANGE, style
+from bayesbellman.experiments.plotting import BLUE, FAINT, GREEN, INK, ORANGE, PINK, style
 from bayesbellman.runs.tables import aligned, markdown, write_csv
 
 HEADER = ("agent", "size", "runs", "learnt", "episodes to learn, median", "least", "most", "episodes at most", "failed")
-COLOURS = {FULL_AGENT: BLUE, BASELINE: ORANGE}
+COLOURS = {FULL_AGENT: BLUE, BASELINE: ORANGE, "no prior": GREEN, "no target parameters": PINK}
 
 
 @dataclass(frozen=True)
@@ -73,33 +73,35 @@ def growth(found: Sequence[Group]) -> tuple[float, float] | None:
 
 
 def draw(found: Sequence[Group]) -> Figure:
-    """Episodes to learn, every run a point: by size, and of the ablations at theirs."""
-    by_size = [one for one in found if one.agent in COLOURS]
-    others = [one for one in found if one.agent not in COLOURS]
+    """Episodes to learn, every run a point: by size, and of what was run at one size alone there."""
+    sizes = {agent: [one.size for one in found if one.agent == agent] for agent in {one.agent for one in found}}
+    by_size = [one for one in found if len(sizes[one.agent]) > 1 or one.agent == FULL_AGENT]
+    others = [one for one in found if one not in by_size]
     with style():
-        figure = Figure(figsize=(9.5, 3.4))
-        left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
-        _by_size(left, by_size)
-        same = [one for one in by_size if others and one.size == others[0].size]
-        _by_agent(right, [*same, *others])
+        figure = Figure(figsize=(9.5 if by_size and others else 5.5, 3.4))
+        panels = list(np.atleast_1d(figure.subplots(1, 2 if by_size and others else 1)))
+        if by_size:
+            _by_size(panels[0], by_size)
+        if others:
+            same = [one for one in by_size if one.size == others[0].size]
+            _by_agent(panels[-1], [*same, *others])
         return figure
 
 
 def _by_size(axes: Axes, found: Sequence[Group]) -> None:
-    for agent, colour in COLOURS.items():
+    for agent in dict.fromkeys(one.agent for one in found):
+        colour = COLOURS.get(agent, INK)
         here = sorted((one for one in found if one.agent == agent), key=lambda one: one.size)
-        if not here:
-            continue
         for one in here:
             _points(axes, one, float(one.size), colour)
         medians = [float(np.quantile(one.times, 0.5, method="nearest")) for one in here]
         known = [(one.size, median) for one, median in zip(here, medians, strict=True) if np.isfinite(median)]
         axes.plot(*(zip(*known, strict=True) if known else ([], [])), color=colour, label=agent)
-    sizes = np.array(sorted({one.size for one in found}), float)
-    if len(sizes):
-        by_chance = sizes[0] + np.linspace(0, 4, 20)
+    most, smallest = max(one.most for one in found), min(one.size for one in found)
+    if 2.0**smallest < most:
+        by_chance = np.linspace(smallest, np.log2(most))
         axes.plot(by_chance, 2.0**by_chance, color=FAINT, ls=":", label="by chance, $2^N$")
-        axes.set_ylim(top=2 * max(one.most for one in found))
+    axes.set_ylim(top=2 * most)
     axes.set_yscale("log")
     axes.set_xlabel("size N")
     axes.set_ylabel("episodes to learn")
@@ -110,10 +112,8 @@ def _by_agent(axes: Axes, found: Sequence[Group]) -> None:
     for at, one in enumerate(found):
         _points(axes, one, float(at), COLOURS.get(one.agent, INK))
     axes.set_yscale("log")
-    names = [one.agent for one in found]
-    axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
-    if found:
-        axes.set_title(f"size {found[-1].size}")
+    axes.set_xticks(range(len(found)), [one.agent for one in found], rotation=40, ha="right")
+    axes.set_title(f"size {found[-1].size}")
 
 
 def _points(axes: Axes, one: Group, at: float, colour: str) -> None:

@@ -48,7 +48,7 @@ QUICK = Size(seeds=2, episodes=60, ablation_size=4, ablation_episodes=40, ensemb
 
 
 def plan(request: Request) -> Plan:
-    """``--sizes`` are those of the grid for both agents; ``--methods`` the agents and what is changed of them."""
+    """``--sizes`` are those of the grid, for all that is asked for; ``--methods`` the agents and what is changed."""
     size = replace(QUICK, buffer_size=1_000) if request.quick else FULL
     if request.seeds is not None:
         if request.seeds < 1:
@@ -74,15 +74,16 @@ def plan(request: Request) -> Plan:
         for grid in baseline:
             run = partial(run_agents, [BASELINE], grid, size.episodes, size)
             add(f"dqn.{grid}", size.seeds, grid, size.episodes, run)
-    together = [name for name in NUMBERS if name in names]
-    grid, episodes = size.ablation_size, size.ablation_episodes
-    if together:
-        run = partial(run_agents, together, grid, episodes, size)
-        add("numbers", size.seeds * len(together), grid, episodes, run)
-    for members, name in zip(ENSEMBLES, ABLATIONS[len(NUMBERS) :], strict=True):
-        if name in names:
-            add(f"members.{members}", size.seeds, grid, episodes, partial(run_agents, [name], grid, episodes, size))
-    settings = {"size": asdict(size), "sizes": list(own), "baseline_sizes": list(baseline), "agents": list(names)}
+    together, episodes = [name for name in NUMBERS if name in names], size.ablation_episodes
+    for grid in given or (size.ablation_size,):
+        if together:
+            run = partial(run_agents, together, grid, episodes, size)
+            add(f"numbers.{grid}", size.seeds * len(together), grid, episodes, run)
+        for members, name in zip(ENSEMBLES, ABLATIONS[len(NUMBERS) :], strict=True):
+            if name in names:
+                run = partial(run_agents, [name], grid, episodes, size)
+                add(f"members.{members}.{grid}", size.seeds, grid, episodes, run)
+    settings = {"size": asdict(size), "sizes": list(given), "agents": list(names)}
     return Plan(settings, "steps", tuple(jobs))
 
 
@@ -100,7 +101,7 @@ def sizes_of(words: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(sorted(set(found)))
 
 
-def agent(name: str, size: Size, numbers: Mapping[str, Array]) -> BootDQN:
+def agent(name: str, size: Size, numbers: Mapping[str, float | Array]) -> BootDQN:
     """DQN is one member without a prior; an ablation with another number of members says so in its name."""
     shared = {"hidden": size.hidden, **numbers}
     if name == BASELINE:
