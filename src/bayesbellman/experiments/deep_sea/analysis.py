@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -27,23 +27,19 @@ class Group:
     agent: str
     size: int
     seeds: Sequence[int]
-    found: Bool[np.ndarray, "runs episodes"]
-    finite: Bool[np.ndarray, " runs"]
+    times: Float[np.ndarray, " runs"]
+    """To learn; infinite where a run did not, or where its losses were no numbers"""
     most: int
     """Episodes that they had, or would have had if all had not learnt before"""
-
-    @property
-    def times(self) -> Float[np.ndarray, " runs"]:
-        """Infinite also where the losses were no numbers."""
-        return np.where(self.finite, learning_times(self.found), np.inf)
+    failed: int = 0
+    """Runs whose losses were no numbers"""
 
     def row(self) -> tuple:
         learnt = self.times[np.isfinite(self.times)]
         median = float(np.quantile(self.times, 0.5, method="nearest"))
         ends = (f"{learnt.min():,.0f}", f"{learnt.max():,.0f}") if len(learnt) else ("-", "-")
         shown = f"{median:,.0f}" if np.isfinite(median) else "not learnt"
-        failed = int(np.sum(~self.finite))
-        return (self.agent, self.size, len(self.times), len(learnt), shown, *ends, self.most, failed)
+        return (self.agent, self.size, len(self.times), len(learnt), shown, *ends, self.most, self.failed)
 
 
 def groups(plan: Plan, done: Done) -> list[Group]:
@@ -51,11 +47,11 @@ def groups(plan: Plan, done: Done) -> list[Group]:
     found = []
     for name, arrays in done.results.items():
         most = sizes["episodes"] if name.startswith(("boot-dqn.", "dqn.")) else sizes["ablation_episodes"]
+        times = np.where(arrays["finite"], learning_times(arrays["found"]), np.inf)
         for agent in dict.fromkeys(arrays["agent"].tolist()):
             here = arrays["agent"] == agent
-            seeds = arrays["seed"][here].tolist()
-            parts = arrays["found"][here], arrays["finite"][here]
-            found.append(Group(str(agent), int(arrays["grid"]), seeds, *parts, int(most)))
+            seeds, failed = arrays["seed"][here].tolist(), int(np.sum(~arrays["finite"][here]))
+            found.append(Group(str(agent), int(arrays["grid"]), seeds, times[here], int(most), failed))
     return found
 
 
@@ -101,8 +97,8 @@ def _by_size(axes: Axes, found: Sequence[Group]) -> None:
     if 2.0**smallest < most:
         by_chance = np.linspace(smallest, np.log2(most))
         axes.plot(by_chance, 2.0**by_chance, color=FAINT, ls=":", label="by chance, $2^N$")
-    axes.set_ylim(top=2 * most)
     axes.set_yscale("log")
+    axes.set_ylim(top=2 * most)
     axes.set_xlabel("size N")
     axes.set_ylabel("episodes to learn")
     axes.legend(loc="lower right")
@@ -131,19 +127,11 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
     write_csv(folder / "summary.csv", HEADER, rows)
     write_csv(
         folder / "runs.csv",
-        ("agent", "size", "seed", "learning_time", "episodes", "found", "found_in_last_100"),
+        ("agent", "size", "seed", "learning_time", "episodes_at_most"),
         [
-            (
-                one.agent,
-                one.size,
-                seed,
-                int(time) if np.isfinite(time) else "",
-                one.found.shape[1],
-                int(np.sum(one.found[at])),
-                int(np.sum(one.found[at, -100:])),
-            )
+            (one.agent, one.size, seed, int(time) if np.isfinite(time) else "", one.most)
             for one in found
-            for at, (seed, time) in enumerate(zip(one.seeds, one.times, strict=True))
+            for seed, time in zip(one.seeds, one.times, strict=True)
         ],
     )
     if found:
