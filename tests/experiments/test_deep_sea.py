@@ -56,7 +56,7 @@ def test_agents_are_what_their_names_say() -> None:
 
 
 def test_what_is_asked_for_is_planned() -> None:
-    assert len(plan(Request()).jobs) == len(SIZES) + 5 + 1 + 4
+    assert len(plan(Request()).jobs) == len(SIZES) + 5 + 1 + 4 + 1
     assert [job.name for job in plan(Request(methods=(FULL_AGENT,), sizes=("10..20",))).jobs] == [
         "boot-dqn.10",
         "boot-dqn.15",

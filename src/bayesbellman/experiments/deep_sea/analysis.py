@@ -71,7 +71,7 @@ def growth(found: Sequence[Group]) -> tuple[float, float] | None:
 def draw(found: Sequence[Group]) -> Figure:
     """Episodes to learn, every run a point: by size, and of what was run at one size alone there."""
     sizes = {agent: [one.size for one in found if one.agent == agent] for agent in {one.agent for one in found}}
-    by_size = [one for one in found if len(sizes[one.agent]) > 1 or one.agent == FULL_AGENT]
+    by_size = [one for one in found if len(sizes[one.agent]) > 2 or one.agent == FULL_AGENT]
     others = [one for one in found if one not in by_size]
     with style():
         figure = Figure(figsize=(9.5 if by_size and others else 5.5, 3.4))
@@ -79,8 +79,8 @@ def draw(found: Sequence[Group]) -> Figure:
         if by_size:
             _by_size(panels[0], by_size)
         if others:
-            same = [one for one in by_size if one.size == others[0].size]
-            _by_agent(panels[-1], [*same, *others])
+            same = [one for one in by_size if one.size in {other.size for other in others}]
+            _by_agent(panels[-1], sorted([*same, *others], key=lambda one: one.size))
         return figure
 
 
@@ -108,8 +108,8 @@ def _by_agent(axes: Axes, found: Sequence[Group]) -> None:
     for at, one in enumerate(found):
         _points(axes, one, float(at), COLOURS.get(one.agent, INK))
     axes.set_yscale("log")
-    axes.set_xticks(range(len(found)), [one.agent for one in found], rotation=40, ha="right")
-    axes.set_title(f"size {found[-1].size}")
+    axes.set_xticks(range(len(found)), [f"{one.agent}, {one.size}" for one in found], rotation=40, ha="right")
+    axes.set_title("at a given size")
 
 
 def _points(axes: Axes, one: Group, at: float, colour: str) -> None:

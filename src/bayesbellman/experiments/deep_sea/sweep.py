@@ -24,6 +24,8 @@ NUMBERS: dict[str, dict[str, float]] = {
     **{f"prior scale {scale:g}": {"prior_scale": scale} for scale in (0.1, 1.0, 10.0, 100.0)},
 }
 """What differs in a number from `FULL_AGENT`, all in one program"""
+HARDER = ("no prior", "no target parameters")
+"""Run at a larger size too: at size 20 random starts of the networks still do a prior's work"""
 ENSEMBLES = (1, 2, 5, 10)
 ABLATIONS = (*NUMBERS, *(f"{members} member{'s' if members > 1 else ''}" for members in ENSEMBLES))
 
@@ -36,6 +38,7 @@ class Size:
     episodes: int = 10_000
     """At most, as in bsuite; a job ends when all of its runs have learnt"""
     ablation_size: int = 20
+    harder_size: int = 30
     ablation_episodes: int = 2_000
     ensemble_size: int = 20
     hidden: tuple[int, ...] = (64, 64)
@@ -44,7 +47,16 @@ class Size:
 
 
 FULL = Size()
-QUICK = Size(seeds=2, episodes=60, ablation_size=4, ablation_episodes=40, ensemble_size=3, hidden=(8,), batch_size=16)
+QUICK = Size(
+    seeds=2,
+    episodes=60,
+    ablation_size=4,
+    harder_size=5,
+    ablation_episodes=40,
+    ensemble_size=3,
+    hidden=(8,),
+    batch_size=16,
+)
 
 
 def plan(request: Request) -> Plan:
@@ -74,13 +86,15 @@ def plan(request: Request) -> Plan:
         for grid in baseline:
             run = partial(run_agents, [BASELINE], grid, size.episodes, size)
             add(f"dqn.{grid}", size.seeds, grid, size.episodes, run)
-    together, episodes = [name for name in NUMBERS if name in names], size.ablation_episodes
-    for grid in given or (size.ablation_size,):
+    episodes = size.ablation_episodes
+    for grid in given or (size.ablation_size, size.harder_size):
+        usual = given or grid == size.ablation_size
+        together = [name for name in (NUMBERS if usual else HARDER) if name in names]
         if together:
             run = partial(run_agents, together, grid, episodes, size)
             add(f"numbers.{grid}", size.seeds * len(together), grid, episodes, run)
         for members, name in zip(ENSEMBLES, ABLATIONS[len(NUMBERS) :], strict=True):
-            if name in names:
+            if usual and name in names:
                 run = partial(run_agents, [name], grid, episodes, size)
                 add(f"members.{members}.{grid}", size.seeds, grid, episodes, run)
     settings = {"size": asdict(size), "sizes": list(given), "agents": list(names)}
