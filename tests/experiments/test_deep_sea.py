@@ -100,6 +100,7 @@ def test_results_are_written_and_judged(tmp_path: Path) -> None:
 
     results = {f"boot-dqn.{grid}": result(FULL_AGENT, grid) for grid in (10, 20, 30)}
     results |= {"dqn.30": result(BASELINE, 30), "members.1.20": result(ABLATIONS[-4], 20)}
+    results |= {"numbers.30": {**result("no prior", 30), "found": np.zeros((2, 60), bool)}}
     text = ARTEFACT.analyse(asked, Done(results, {"dqn.20": "out of memory"}), tmp_path)
     assert "Job dqn.20 failed: out of memory" in text
     with (tmp_path / "runs.csv").open(newline="") as file:
@@ -108,7 +109,8 @@ def test_results_are_written_and_judged(tmp_path: Path) -> None:
     verdicts = {verdict.address: verdict.ok for verdict in judge(ARTEFACT.expected(), ARTEFACT.cells(tmp_path))}
     assert not verdicts[FULL_AGENT, "10"]  # one of two
     assert not verdicts[BASELINE, "30"]
-    assert verdicts["1 member", "20"]
+    assert not verdicts["1 member", "20"]
+    assert verdicts["no prior", "30"]
     (tmp_path / "growth.json").write_text(json.dumps({"exponent": "?"}))
     with pytest.raises(ValueError, match="is damaged"):
         ARTEFACT.cells(tmp_path)

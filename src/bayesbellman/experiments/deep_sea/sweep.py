@@ -61,7 +61,7 @@ QUICK = Size(
 
 def plan(request: Request) -> Plan:
     """``--sizes`` are those of the grid, for all that is asked for; ``--methods`` the agents and what is changed."""
-    size = replace(QUICK, buffer_size=1_000) if request.quick else FULL
+    size = QUICK if request.quick else FULL
     if request.seeds is not None:
         if request.seeds < 1:
             raise ValueError(f"--seeds is {request.seeds}; accepted is a number >= 1")
