@@ -1,5 +1,6 @@
 """A strict session: shapes checked at run time, no silent dtype promotion, warnings are errors (see pyproject.toml)."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +13,18 @@ from jaxtyping import install_import_hook
 ROOMS = ("core", "nn", "posterior", "envs", "data", "evaluation", "control", "doors.linear_fit", "doors.transitions")
 install_import_hook([f"bayesbellman.{room}" for room in (*ROOMS, "compat", "experiments")], "beartype.beartype")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
-# Compiling is most of a test's time; programs compiled by one worker, or by the last run, need not be compiled again.
-jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+# Compiling is most of a test's time, and what is compiled runs for a moment. So little is optimised, which halves that
+# time; and what one worker, a process that a test has started, or the last run has compiled is not compiled again. The
+# environment tells the processes.
+COMPILING = {
+    "jax_disable_most_optimizations": True,
+    "jax_compilation_cache_dir": str(Path(__file__).parents[1] / ".pytest_cache" / "jax"),
+    "jax_persistent_cache_min_compile_time_secs": 0.0,
+    "jax_persistent_cache_min_entry_size_bytes": -1,
+}
+for name, value in COMPILING.items():
+    jax.config.update(name, value)
+    os.environ[name.upper()] = str(value)
 
 GOLDEN = Path(__file__).parent / "golden"
 
