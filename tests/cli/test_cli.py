@@ -25,7 +25,7 @@ BBO = [sys.executable, "-m", "bayesbellman.cli"]
 
 def compiling() -> dict[str, str]:
     """What the environment says of compiling (tests/conftest.py), for a process that is given one of its own."""
-    return {name: value for name, value in os.environ.items() if name.startswith("JAX_")}
+    return {name: value for name, value in os.environ.items() if name.startswith(("JAX_", "XLA_"))}
 
 
 def bbo(*arguments: object, **options) -> subprocess.CompletedProcess[str]:

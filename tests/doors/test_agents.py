@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import gymnasium
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from tests.compat import hostile
@@ -14,8 +15,11 @@ from tests.sizes import MEMBERS, SIZES
 
 import bayesbellman as bb
 from bayesbellman.compat.gymnasium import EnvironmentFailed, EnvironmentWarning
+from bayesbellman.control.sac import SAC
+from bayesbellman.control.train import Training
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors.agents import chosen_device
+from bayesbellman.doors.players import programs_of
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
 
@@ -152,8 +156,20 @@ def test_same_seed_same_numbers_and_two_differ() -> None:
     def final(seed: int) -> np.ndarray:
         return bb.SACStar(CAR, seed=seed, **SIZES).learn(80).uncertainty([0.1, 0.0]).mean
 
-    assert final(3) == final(3)
-    assert final(3) != final(4)
+    first = final(3)
+    assert first == final(3)
+    assert first != final(4)
+
+
+def test_only_seeds_differ_and_nothing_is_compiled_again() -> None:
+    def training(power=0.0015, **settings):
+        return Training(SAC(**settings), MountainCar(power=power))
+
+    assert programs_of(training()) is programs_of(training())
+    assert programs_of(training()) is not programs_of(training(learning_rate=0.01))
+    assert programs_of(training()) is not programs_of(training(power=0.001))
+    held = training(power=jnp.asarray(0.0015))  # arrays cannot be looked up
+    assert programs_of(held) is not programs_of(held)
 
 
 def test_gymnasium_environments_learn_through_the_host_loop() -> None:
