@@ -10,7 +10,7 @@ demo: .venv/.demo
 	$(BIN)/bbo demo --out demo-report --overwrite
 
 test: check
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: .venv/.dev
 	$(BIN)/ruff format --check

@@ -13,15 +13,18 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from tests.cli.test_cli import BBO, read_csv
+from tests.cli.test_cli import BBO, compiling, read_csv
 from tests.cli.test_train import bbo
+from tests.sizes import EPISODES, MEMBERS, OPTIONS, SIZES
 
 from bayesbellman.runs.bundle import read_bundle
 from bayesbellman.runs.metrics import read_metrics
 
-SMALL = ("--hidden", 8, "--batch-size", 16, "--buffer-size", 700, "--warmup", 50, "--episodes", 1)
+SMALL = (*OPTIONS, "--episodes", EPISODES)
 OFTEN = ("--evaluate-every", 200, "--checkpoint-every", 100)
-CAR = ("MountainCarContinuous-v0", "--ensemble-size", 2, *SMALL, *OFTEN)
+STEPS = 800
+"""Four evaluations; replay comes round"""
+CAR = ("MountainCarContinuous-v0", "--ensemble-size", MEMBERS, *SMALL, *OFTEN)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -48,30 +51,24 @@ def digest(run: Path) -> str:
 def ring_digest(run: Path) -> str:
     """Of replay, however it was cut into pieces."""
     parts = [read_bundle(path) for path in sorted((run / "checkpoints").glob("replay-*"))]
-    rows = {name: np.concatenate([arrays[name] for arrays, _ in parts])[-700:] for name in parts[0][0]}
+    rows = {
+        name: np.concatenate([arrays[name] for arrays, _ in parts])[-SIZES["buffer_size"] :] for name in parts[0][0]
+    }
     return hashlib.sha256(b"".join(name.encode() + array.tobytes() for name, array in rows.items())).hexdigest()
 
 
 def begin(out: Path, *arguments: object, patch: str = "") -> subprocess.Popen[str]:
     """In a process of its own; ``patch`` is run in it first."""
-    cache = {"JAX_COMPILATION_CACHE_DIR": str(jax.config.jax_compilation_cache_dir)}
-    cache["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     words = ["train", *map(str, arguments), "--out", str(out), "--resume"]
     code = f"{patch}\nfrom bayesbellman.cli.main import main\nmain({words!r})"
-    return subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **cache},
-    )
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that nothing happened to."""
     out = tmp_path_factory.mktemp("whole") / "run"
-    process = begin(out, *CAR, "--steps", 1600)
+    process = begin(out, *CAR, "--steps", STEPS)
     _, words = process.communicate(timeout=200)
     assert process.returncode == 0, words
     return out
@@ -83,21 +80,21 @@ MOMENTS = {
 from bayesbellman.runs import bundle
 flush = bundle.flush_to_disk
 def full(file):
-    kill() if 'step-000000000400' in file.name else flush(file)
+    kill() if 'step-000000000200' in file.name else flush(file)
 bundle.flush_to_disk = full
 """,
     "before it has its name": """
 from bayesbellman.runs import bundle
 publish = bundle.publish
 def named(scratch, path):
-    kill() if path.name == 'step-000000000800.bbo' else publish(scratch, path)
+    kill() if path.name == 'step-000000000400.bbo' else publish(scratch, path)
 bundle.publish = named
 """,
     "before the old ones are removed": """
 from bayesbellman.runs.checkpoint import CheckpointFolder
 collect = CheckpointFolder.collect
 def removing(self):
-    kill() if 1200 in self.steps() else collect(self)
+    kill() if 600 in self.steps() else collect(self)
 CheckpointFolder.collect = removing
 """,
 }
@@ -106,13 +103,13 @@ CheckpointFolder.collect = removing
 def test_killed_inside_the_writing_of_checkpoints_it_goes_on_bit_by_bit(whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     for moment, patch in MOMENTS.items():
-        process = begin(out, *CAR, "--steps", 1600, patch=KILL + patch)
+        process = begin(out, *CAR, "--steps", STEPS, patch=KILL + patch)
         _, words = process.communicate(timeout=200)
         assert process.returncode == -signal.SIGKILL, (moment, words)
-    process = begin(out, *CAR, "--steps", 1600)
+    process = begin(out, *CAR, "--steps", STEPS)
     _, words = process.communicate(timeout=200)
     assert process.returncode == 0, words
-    assert "seed 0 goes on from step 1,200" in words
+    assert "seed 0 goes on from step 600" in words
     assert digest(out) == digest(whole)
     assert not list((out / "checkpoints").glob(".*"))
     steps = [record["steps"] for record in read_metrics(out / "metrics.jsonl")]
@@ -173,11 +170,11 @@ def test_what_is_finished_is_left_alone(probe: Path, capsys) -> None:
 
 
 def test_a_changed_setting_is_shown(probe: Path, capsys) -> None:
-    changed = ("--episodes", 2, "--learning-rate", 0.01, "--resume")
+    changed = ("--episodes", 1, "--learning-rate", 0.01, "--resume")
     assert bbo("train", *PROBE, "--out", probe, *changed) == 2
     words = capsys.readouterr().err
     assert "--resume: " in words
-    assert "--episodes was 1, is 2; setting learning_rate was 0.0003, is 0.01" in words
+    assert "--episodes was 2, is 1; setting learning_rate was 0.0003, is 0.01" in words
 
 
 def test_a_run_can_be_made_longer(probe: Path, tmp_path: Path, capsys) -> None:
@@ -262,7 +259,7 @@ def test_odd_places_and_no_reader(tmp_path: Path) -> None:
     """No HOME, an ASCII locale, a folder with blanks and umlauts, a closed output: nothing of it stops a run."""
     out = tmp_path / "ein Läufer" / ("x" * 200)
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    environment["JAX_COMPILATION_CACHE_DIR"] = str(jax.config.jax_compilation_cache_dir)
+    environment |= compiling()
     command = " ".join(f"'{word}'" for word in (*BBO, "train", *map(str, PROBE), "--out", str(out)))
     done = subprocess.run(f"{command} >&- 2>&-", shell=True, env=environment, check=False, timeout=120)
     assert done.returncode == 0

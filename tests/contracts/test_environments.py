@@ -1,11 +1,13 @@
 """Every environment keeps these promises. To join: one row in CASES."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from tests.contracts import promises
 
@@ -110,15 +112,25 @@ ACTED_IN = [case for case in CASES if isinstance(case.make(1.0), AbstractControl
 KEY = jax.random.key(0)
 
 
-def episode(case: Case, env: AbstractEnv, key: jax.Array, steps: int = 12) -> Any:
-    """Steps on and on, past any end: dynamics never reset."""
+@partial(jax.jit, static_argnums=0)
+def steps_on(case: Case, env: AbstractEnv, state: Any, key: jax.Array) -> Any:
+    """Thirty steps, past any end: dynamics never reset. One program for all tests of an environment."""
 
     def step(state: Any, step_key: jax.Array) -> tuple[Any, Any]:
         act_key, env_key = jax.random.split(step_key)
         outcome = env.step(env_key, state, case.action(act_key))
         return outcome.state, (outcome, env.observe(outcome.state))
 
-    return jax.lax.scan(step, env.reset(key), jax.random.split(key, steps))
+    return jax.lax.scan(step, state, jax.random.split(key, 30))
+
+
+@jax.jit
+def started(env: AbstractEnv, key: jax.Array) -> Any:
+    return env.reset(key)
+
+
+def episode(case: Case, env: AbstractEnv, key: jax.Array) -> Any:
+    return steps_on(case, env, started(env, key), key)
 
 
 @every_environment
@@ -132,17 +144,15 @@ def test_jit_equals_eager(case: Case) -> None:
 
 @every_environment
 def test_vmap_equals_loop(case: Case) -> None:
-    promises.vmap_equals_loop(lambda key: episode(case, case.make(1.0), key), jax.random.split(KEY, 3))
+    env = case.make(1.0)
+    promises.vmap_equals_loop(lambda key: episode(case, env, key), jax.random.split(KEY, 3))
 
 
 @every_environment
 def test_one_seed_repeats_and_two_differ(case: Case) -> None:
-
-    def run(key: jax.Array) -> Any:
-        return episode(case, case.make(1.0), key)
-
-    promises.same_seed_repeats(run)
-    promises.two_seeds_differ(run)
+    env = case.make(1.0)
+    promises.same_seed_repeats(lambda key: episode(case, env, key))
+    promises.two_seeds_differ(lambda key: episode(case, env, key))
 
 
 @every_environment
@@ -160,7 +170,7 @@ def test_state_can_be_scanned(case: Case) -> None:
 def test_never_resets_itself(case: Case) -> None:
     """The time of an episode only goes up, also past its time limit, and truncation stays on."""
     env = case.make(1.0)
-    _, (outcomes, _) = episode(case, env, KEY, steps=30)
+    _, (outcomes, _) = episode(case, env, KEY)
     assert outcomes.state.time.tolist() == list(range(1, 31))
     limit = env.time_limit
     assert outcomes.truncated.tolist() == [time >= limit for time in range(1, 31)]
@@ -173,10 +183,13 @@ def test_spaces_say_what_is_seen_and_done(case: Case) -> None:
     env = case.make(1.0)
     assert isinstance(env, AbstractControlEnv)
     space, action = env.spaces.observation, env.spaces.action
-    _, (outcomes, seen) = episode(case, env, KEY, steps=500)
-    seen = jnp.concatenate([env.observe(env.reset(KEY))[None], seen])
-    assert seen.shape == (501, space.size)
-    before = jnp.concatenate([jnp.zeros(2, bool), outcomes.terminated[:-1]])  # whether the step before had ended it
-    over = jnp.cumsum(before.astype(jnp.int32)) > 0
-    assert bool((((seen >= space.low) & (seen <= space.high)).all(axis=1) | over).all())
+    state = env.reset(KEY)
+    seen, ended = [np.asarray(env.observe(state))[None]], [np.zeros(2, bool)]
+    for key in jax.random.split(KEY, 17):
+        state, (outcomes, more) = steps_on(case, env, state, key)
+        seen.append(np.asarray(more))
+        ended.append(np.asarray(outcomes.terminated))
+    seen, over = np.concatenate(seen), np.cumsum(np.concatenate(ended)[:-1]) > 0  # after the last of an episode
+    assert seen.shape == (511, space.size)
+    assert (((seen >= np.asarray(space.low)) & (seen <= np.asarray(space.high))).all(axis=1) | over).all()
     assert case.action(KEY).shape == ((action.size,) if isinstance(action, Box) else ())

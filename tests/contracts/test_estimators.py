@@ -164,9 +164,10 @@ def test_vmap_equals_loop(case: Case) -> None:
 
 @every_estimator
 def test_one_seed_repeats_and_two_differ(case: Case) -> None:
+    estimator = case.make(1.0)
 
     def run(key: jax.Array) -> Any:
-        return learn(case, case.make(1.0), key)
+        return learn(case, estimator, key)
 
     promises.same_seed_repeats(run)
     if case.random:

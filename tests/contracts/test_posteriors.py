@@ -1,7 +1,7 @@
 """Every posterior keeps these promises. To join: one row in CASES."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -81,10 +81,12 @@ def samples_of(case: Case, key: jax.Array, size: int = 6) -> BellmanSamples:
     )
 
 
-def learnt(case: Case, key: jax.Array = KEY) -> tuple[AbstractPosterior, Any]:
+@cache
+def learnt(case: Case) -> tuple[AbstractPosterior, Any]:
     posterior = case.make(1.0)
-    state, _ = posterior.update(key, posterior.init(key), samples_of(case, key))
-    return posterior, state
+    return posterior, jax.jit(lambda samples: posterior.update(KEY, posterior.init(KEY), samples)[0])(
+        samples_of(case, KEY)
+    )
 
 
 @every_posterior
@@ -100,6 +102,7 @@ def test_jit_equals_eager(case: Case) -> None:
 def test_vmap_equals_loop(case: Case) -> None:
     posterior = case.make(1.0)
 
+    @jax.jit
     def learn_and_sample(key: jax.Array, samples: BellmanSamples) -> Any:
         state, metrics = posterior.update(key, posterior.init(key), samples)
         return state, metrics, posterior.sample(key, state), posterior.predict(state, samples.inputs)
@@ -111,13 +114,15 @@ def test_vmap_equals_loop(case: Case) -> None:
 @every_posterior
 def test_one_seed_repeats_and_two_differ(case: Case) -> None:
     posterior, state = learnt(case)
-    promises.same_seed_repeats(lambda key: posterior.sample(key, state))
+    sample = jax.jit(lambda key: posterior.sample(key, state))
+    promises.same_seed_repeats(sample)
     if case.random:
-        promises.two_seeds_differ(lambda key: posterior.sample(key, state))
+        promises.two_seeds_differ(sample)
 
 
 @every_posterior
 def test_changed_float_does_not_recompile(case: Case) -> None:
+    @jax.jit
     def evaluate(posterior: AbstractPosterior, samples: BellmanSamples) -> Any:
         state, _ = posterior.update(KEY, posterior.init(KEY), samples)
         return posterior.predict(state, samples.inputs)

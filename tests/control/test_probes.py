@@ -24,11 +24,11 @@ AGENTS: dict[str, AbstractAgent] = {
     "SAC*": SAC(num_critics=1, **FAST),
 }
 TELLING = ("delayed-reward", "observed-best-action", "time-limit")
-"""Probes that fail what the others fail too; the rest is left to the slow tests, but for RP-BBAC's"""
+"""Probes that fail what the others fail too; the others, which say more closely what is wrong, are slow tests"""
 
 
 def case(name: str, probe: str):
-    quick = name == "BBAC" or (name == "SAC" and probe in TELLING)
+    quick = name in ("BBAC", "SAC") and probe in TELLING
     return pytest.param(name, probe, marks=() if quick else pytest.mark.slow)
 
 

@@ -1,5 +1,7 @@
 """The loop and the agents' updates: formulas by hand, and that pieces and copies of a run change nothing."""
 
+from functools import cache
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -57,10 +59,15 @@ def updated(agent, state):
     return jax.jit(lambda state: agent.update(KEY, state, batch(), jnp.arange(6)))(state)
 
 
-def run(name: str, pieces: list[int], seed: int = 0):
+@cache
+def programs(name: str):
     training = Training(AGENTS[name], MountainCar(), batch_size=8, buffer_size=64, warmup=20)
-    advance = jax.jit(training.advance, static_argnums=2)
-    state, _ = advance(jax.jit(training.init)(jax.random.key(seed)), jnp.asarray(20), False)
+    return jax.jit(training.init), jax.jit(training.advance, static_argnums=2)
+
+
+def run(name: str, pieces: list[int], seed: int = 0):
+    init, advance = programs(name)
+    state, _ = advance(init(jax.random.key(seed)), jnp.asarray(20), False)
     for piece in pieces:
         state, trace = advance(state, jnp.asarray(piece), True)
     return state, trace
@@ -201,7 +208,7 @@ def test_sac_targets_by_hand() -> None:
 
 def test_episodes_are_counted_and_reset() -> None:
     training = Training(AGENTS["SAC*"], MountainCar(time_limit=10), batch_size=8, buffer_size=64, warmup=30)
-    state, trace = jax.jit(training.advance, static_argnums=2)(training.init(KEY), jnp.asarray(35), False)
+    state, trace = jax.jit(training.advance, static_argnums=2)(jax.jit(training.init)(KEY), jnp.asarray(35), False)
     assert int(trace.episodes) == 3
     assert np.isfinite(trace.returns[:3]).all()
     assert np.isnan(trace.returns[3:]).all()
@@ -214,7 +221,7 @@ def test_episodes_are_counted_and_reset() -> None:
 
 def test_evaluation_plays_whole_episodes() -> None:
     training = Training(AGENTS["SAC*"], MountainCar(time_limit=25), batch_size=8, buffer_size=64)
-    state = training.init(KEY)
+    state = jax.jit(training.init)(KEY)
     zero = eqx.tree_at(
         lambda s: s.agent.actor.parameters, state, jax.tree.map(jnp.zeros_like, state.agent.actor.parameters)
     )

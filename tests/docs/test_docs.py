@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -43,7 +44,8 @@ def test_every_public_name_is_documented() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[e.stem for e in EXAMPLES])
 def test_example_runs(example: Path) -> None:
-    done = subprocess.run([sys.executable, "-W", "error", example], capture_output=True, text=True, check=False)
+    strict = {**os.environ, "PYTHONWARNINGS": f"error,{os.environ['PYTHONWARNINGS']}"}
+    done = subprocess.run([sys.executable, example], capture_output=True, text=True, check=False, env=strict)
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

@@ -7,19 +7,23 @@ from types import SimpleNamespace
 
 import gymnasium
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from tests.compat import hostile
+from tests.sizes import MEMBERS, SIZES
 
 import bayesbellman as bb
 from bayesbellman.compat.gymnasium import EnvironmentFailed, EnvironmentWarning
+from bayesbellman.control.sac import SAC
+from bayesbellman.control.train import Training
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors.agent import chosen_device
+from bayesbellman.doors.players import programs_of
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
 
 CAR = "MountainCarContinuous-v0"
-SMALL = {"hidden": (8,), "batch_size": 16, "buffer_size": 500, "warmup": 50}
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +35,7 @@ def _as_users_have_it():
 @pytest.fixture(scope="module")
 def trained() -> bb.BBAC:
     with jax.numpy_dtype_promotion("standard"):
-        return bb.BBAC(CAR, ensemble_size=3, **SMALL).learn(120)
+        return bb.BBAC(CAR, ensemble_size=MEMBERS, **SIZES).learn(120)
 
 
 def test_learning_counts_steps_and_keeps_history(trained: bb.BBAC) -> None:
@@ -40,7 +44,7 @@ def test_learning_counts_steps_and_keeps_history(trained: bb.BBAC) -> None:
     assert trained.history[0].metrics == {}  # the warm-up
     assert set(trained.history[1].metrics) == {"critic_loss", "temperature", "entropy", "disagreement"}
     assert trained.prior_scale == 100.0  # the paper's for this environment
-    assert bb.BBAC("cartpole-swingup-sparse", **SMALL).prior_scale == 32.0
+    assert bb.BBAC("cartpole-swingup-sparse", **SIZES).prior_scale == 32.0
 
 
 def test_predictions_are_in_the_environments_units(trained: bb.BBAC) -> None:
@@ -56,7 +60,7 @@ def test_predictions_are_in_the_environments_units(trained: bb.BBAC) -> None:
     drawn = [float(trained.predict([0.0, 0.0])[0][0]) for _ in range(4)]
     assert len(set(drawn)) > 1
     assert max(map(abs, drawn)) <= 1
-    pendulum = bb.SAC("Pendulum-v1", **SMALL)
+    pendulum = bb.SAC("Pendulum-v1", **SIZES)
     assert np.abs(pendulum.predict(np.zeros((200, 3)))[0]).max() > 1.0  # its bounds are -2 and 2
     with pytest.raises(ValueError, match=r"observation has shape \(3,\); expected \(2,\)"):
         trained.predict(np.zeros(3))
@@ -67,7 +71,7 @@ def test_predictions_are_in_the_environments_units(trained: bb.BBAC) -> None:
 def test_uncertainty_is_the_members_spread(trained: bb.BBAC) -> None:
     mean, std, members = trained.uncertainty(np.zeros((4, 2)), members=True)
     assert members is not None
-    assert members.shape == (3, 4)
+    assert members.shape == (MEMBERS, 4)
     np.testing.assert_allclose(mean, members.mean(axis=0))
     np.testing.assert_allclose(std, members.std(axis=0))
     assert (std > 0).all()
@@ -127,7 +131,7 @@ def test_a_callback_sees_each_piece_and_may_stop() -> None:
         seen.append((agent.num_timesteps, told.steps))
         return False
 
-    agent = bb.SAC(CAR, **SMALL).learn(200, callback=stop_at_once)
+    agent = bb.SAC(CAR, **SIZES).learn(200, callback=stop_at_once)
     assert seen == [(50, 50)]
     assert agent.num_timesteps == 50
 
@@ -135,7 +139,7 @@ def test_a_callback_sees_each_piece_and_may_stop() -> None:
 def test_divergence_keeps_what_was_sound() -> None:
     """In both loops; what it had learnt until then acts on, and a new attempt begins with an empty replay."""
     for env, where in ((CAR, [0.0, 0.0]), ("Pendulum-v1", [1.0, 0.0, 0.0])):
-        agent = bb.SAC(env, **{**SMALL, "learning_rate": 1e30})
+        agent = bb.SAC(env, **{**SIZES, "learning_rate": 1e30})
         with pytest.raises(Diverged):
             agent.learn(200)
         assert np.isfinite(agent.predict(where, deterministic=True)[0]).all()
@@ -144,20 +148,32 @@ def test_divergence_keeps_what_was_sound() -> None:
 
 
 def test_masks_and_noise_go_together() -> None:
-    agent = bb.BBAC(CAR, ensemble_size=2, bootstrap=0.5, target_noise=0.1, **SMALL).learn(60)
+    agent = bb.BBAC(CAR, ensemble_size=2, bootstrap=0.5, target_noise=0.1, **SIZES).learn(60)
     assert np.isfinite(agent.history[-1].metrics["critic_loss"])
 
 
 def test_same_seed_same_numbers_and_two_differ() -> None:
     def final(seed: int) -> np.ndarray:
-        return bb.SACStar(CAR, seed=seed, **SMALL).learn(80).uncertainty([0.1, 0.0]).mean
+        return bb.SACStar(CAR, seed=seed, **SIZES).learn(80).uncertainty([0.1, 0.0]).mean
 
-    assert final(3) == final(3)
-    assert final(3) != final(4)
+    first = final(3)
+    assert first == final(3)
+    assert first != final(4)
+
+
+def test_only_seeds_differ_and_nothing_is_compiled_again() -> None:
+    def training(power=0.0015, **settings):
+        return Training(SAC(**settings), MountainCar(power=power))
+
+    assert programs_of(training()) is programs_of(training())
+    assert programs_of(training()) is not programs_of(training(learning_rate=0.01))
+    assert programs_of(training()) is not programs_of(training(power=0.001))
+    held = training(power=jnp.asarray(0.0015))  # arrays cannot be looked up
+    assert programs_of(held) is not programs_of(held)
 
 
 def test_gymnasium_environments_learn_through_the_host_loop() -> None:
-    agent = bb.BAC("Pendulum-v1", ensemble_size=2, **SMALL).learn(230)
+    agent = bb.BAC("Pendulum-v1", ensemble_size=2, **SIZES).learn(230)
     assert agent.num_timesteps == 230
     returns = np.concatenate([told.returns for told in agent.history])
     assert returns.shape == (1,)  # episodes of 200 steps
@@ -166,7 +182,7 @@ def test_gymnasium_environments_learn_through_the_host_loop() -> None:
 
 
 def test_several_environments_side_by_side() -> None:
-    agent = bb.SAC(lambda: gymnasium.make("Pendulum-v1", max_episode_steps=20), num_envs=3, **SMALL).learn(90)
+    agent = bb.SAC(lambda: gymnasium.make("Pendulum-v1", max_episode_steps=20), num_envs=3, **SIZES).learn(90)
     assert agent.num_timesteps == 90
     assert sum(len(told.returns) for told in agent.history) == 3
     stored = np.asarray(agent.player.replay.ring.discount)[:90]
@@ -175,10 +191,10 @@ def test_several_environments_side_by_side() -> None:
 
 
 def test_our_environments_as_objects() -> None:
-    agent = bb.SAC(MountainCar(time_limit=30), **SMALL).learn(70)
+    agent = bb.SAC(MountainCar(time_limit=30), **SIZES).learn(70)
     assert sum(len(told.returns) for told in agent.history) == 2
     assert agent.env_name is None  # not the registered one
-    assert bb.SAC(MountainCar(), **SMALL).env_name == CAR
+    assert bb.SAC(MountainCar(), **SIZES).env_name == CAR
 
 
 @pytest.mark.parametrize(
@@ -208,9 +224,9 @@ def test_sizes_are_checked_before_training() -> None:
     with pytest.raises(ValueError, match="replay must hold at least one batch"):
         bb.BBAC(CAR, batch_size=64, buffer_size=32)
     with pytest.raises(ValueError, match="total_timesteps is 0"):
-        bb.BBAC(CAR, **SMALL).learn(0)
+        bb.BBAC(CAR, **SIZES).learn(0)
     with pytest.raises(ValueError, match="episodes is 0"):
-        bb.BBAC(CAR, **SMALL).evaluate(0)
+        bb.BBAC(CAR, **SIZES).evaluate(0)
 
 
 def test_what_an_agent_does_not_have_is_named() -> None:
@@ -239,7 +255,7 @@ def test_a_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_failing_environment_is_named_or_restarted_and_only_whole_episodes_count() -> None:
-    small = {**SMALL, "num_critics": 1}
+    small = {**SIZES, "num_critics": 1}
     hostile.RaisesInLongEpisodes.resets = 1  # while it is checked at the start, it fails in episodes of even number
     with pytest.warns(EnvironmentWarning, match="does not do all"):
         agent = bb.SAC(hostile.RaisesInLongEpisodes, **small)
@@ -273,7 +289,7 @@ def test_bad_settings_for_failures_are_named(settings: dict, message: str) -> No
 
 
 def test_an_environment_may_have_a_process_of_its_own_and_is_closed_with_the_agent() -> None:
-    with bb.SAC("Pendulum-v1", **SMALL, env_timeout=60) as agent:
+    with bb.SAC("Pendulum-v1", **SIZES, env_timeout=60) as agent:
         process = agent._env.host.first._process
         assert process.is_alive()
         agent.learn(20)
@@ -284,7 +300,7 @@ def test_an_environment_may_have_a_process_of_its_own_and_is_closed_with_the_age
         with pytest.raises(RuntimeError, match="the agent was closed"):
             verb(1)
     own = hostile.Line()
-    bb.SAC(own, **SMALL).close()
+    bb.SAC(own, **SIZES).close()
     assert not own.closed  # it is its owner's to close
     made: list[hostile.Line] = []
 
@@ -292,5 +308,5 @@ def test_an_environment_may_have_a_process_of_its_own_and_is_closed_with_the_age
         made.append(hostile.Line())
         return made[-1]
 
-    bb.SAC(make, **SMALL).close()
+    bb.SAC(make, **SIZES).close()
     assert all(env.closed for env in made)

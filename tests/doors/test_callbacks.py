@@ -3,11 +3,10 @@
 import jax
 import numpy as np
 import pytest
+from tests.sizes import SIZES
 
 import bayesbellman as bb
 from bayesbellman.doors.callbacks import Progress, as_callbacks, go_on
-
-SMALL = {"hidden": (8,), "batch_size": 16, "buffer_size": 500, "warmup": 50}
 
 
 class Noting(bb.Callback):
@@ -43,11 +42,11 @@ def test_stopping_at_a_return() -> None:
 
 def test_what_is_no_callback_is_refused() -> None:
     with pytest.raises(TypeError, match="callback is 3; accepted are functions"):
-        bb.SAC("MountainCarContinuous-v0", **SMALL).learn(10, callback=3)  # pyright: ignore[reportArgumentType]
+        bb.SAC("MountainCarContinuous-v0", **SIZES).learn(10, callback=3)  # pyright: ignore[reportArgumentType]
 
 
 def test_an_agent_tells_them() -> None:
     noting = Noting()
     with jax.numpy_dtype_promotion("standard"):
-        bb.SAC("MountainCarContinuous-v0", **SMALL).learn(60, callback=noting)
+        bb.SAC("MountainCarContinuous-v0", **SIZES).learn(60, callback=noting)
     assert noting.noted == [50, 60]

@@ -6,6 +6,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from tests.sizes import EPISODES, MEMBERS, SIZES
 
 from bayesbellman.control.train import Played
 from bayesbellman.doors.agent import Agent
@@ -27,8 +28,8 @@ from bayesbellman.experiments.training.plan import Plan
 from bayesbellman.runs.arrays import read_arrays
 from bayesbellman.runs.live_folder import refuse_if_unusable_or_in_use
 
-TINY = {"hidden": (8,), "batch_size": 16, "buffer_size": 1000, "warmup": 100, "ensemble_size": 2, "device": "cpu"}
-PLAN = Plan("MountainCarContinuous-v0", BBAC, TINY, steps=300, seeds=2, evaluate_every=100, episodes=3)
+TINY = {**SIZES, "ensemble_size": MEMBERS, "device": "cpu"}
+PLAN = Plan("MountainCarContinuous-v0", BBAC, TINY, steps=300, seeds=2, evaluate_every=100, episodes=EPISODES)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -66,8 +67,8 @@ def test_what_is_recorded_is_what_the_agent_says(run: Path, tmp_path: Path) -> N
     ]  # fmt: skip
     moment = read_moment(recorded(folder / "diagnostics")[-1])
     agent = Agent.load(folder / "agent.bbo")
-    played = agent.play(3)
-    np.testing.assert_allclose(played.returns, agent.evaluate(3), rtol=1e-5)
+    played = agent.play(EPISODES)
+    np.testing.assert_allclose(played.returns, agent.evaluate(EPISODES), rtol=1e-5)
     evaluation = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])["evaluation"]["returns"]
     np.testing.assert_allclose(moment["start_return"], evaluation, rtol=1e-5)
     said = agent.uncertainty(played.observations[:, 0])

@@ -1,6 +1,7 @@
 """An agent at play, piece by piece: in a compiled loop, or through the host loop in a Gymnasium environment."""
 
 import abc
+import functools
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -92,25 +93,44 @@ class AbstractPlayer(abc.ABC):
         """Go on from there; words on what could not be brought back, if something could not."""
 
 
+class Programs:
+    """What a training is compiled to, each when it is first called."""
+
+    def __init__(self, training: Training) -> None:
+        self.init = jax.jit(training.init)
+        self.advance = {
+            learn: jax.jit(lambda state, n, learn=learn: training.advance(state, n, learn), donate_argnums=0)
+            for learn in (False, True)
+        }
+        self.evaluate = jax.jit(
+            lambda key, state, episodes: training.evaluate(key, state, episodes, LONGEST), static_argnums=2
+        )
+        self.play = jax.jit(
+            lambda key, state, episodes, keep: training.play(key, state, episodes, LONGEST, keep),
+            static_argnums=(2, 3),
+        )
+        self.disagreement = jax.jit(training.disagreement)
+
+
+kept_programs = functools.lru_cache(maxsize=4)(Programs)
+"""Runs that differ in nothing but their seeds are compiled once"""
+
+
+def programs_of(training: Training) -> Programs:
+    try:
+        return kept_programs(training)
+    except TypeError:  # it holds arrays, an environment's tables say, and so has no hash
+        return Programs(training)
+
+
 class CompiledPlayer(AbstractPlayer):
     """In one of our environments: environment, replay and update in one compiled loop."""
 
     def __init__(self, training: Training, seed: int) -> None:
         self.training = training
         self.spaces = training.env.spaces
-        self.state = jax.jit(training.init)(jax.random.key(seed))
-        self._advance = {
-            learn: jax.jit(lambda state, n, learn=learn: training.advance(state, n, learn), donate_argnums=0)
-            for learn in (False, True)
-        }
-        self._evaluate = jax.jit(
-            lambda key, state, episodes: training.evaluate(key, state, episodes, LONGEST), static_argnums=2
-        )
-        self._play = jax.jit(
-            lambda key, state, episodes, keep: training.play(key, state, episodes, LONGEST, keep),
-            static_argnums=(2, 3),
-        )
-        self._disagreement = jax.jit(training.disagreement)
+        self._programs = programs_of(training)
+        self.state = self._programs.init(jax.random.key(seed))
         self._steps = 0
 
     @property
@@ -128,22 +148,22 @@ class CompiledPlayer(AbstractPlayer):
     def advance(self, most: int) -> Chunk:
         learn = self._steps >= self.training.warmup
         number = min(most, CHUNK, most if learn else self.training.warmup - self._steps)
-        self.state, trace = self._advance[learn](self.state, jnp.asarray(number, jnp.int32))
+        self.state, trace = self._programs.advance[learn](self.state, jnp.asarray(number, jnp.int32))
         self._steps += number
         returns = np.asarray(trace.returns)[: int(trace.episodes)]
         return Chunk(number, returns, {name: float(value) for name, value in trace.metrics.items()})
 
     def evaluate(self, episodes: int, seed: int) -> Float[np.ndarray, " episodes"]:
-        return np.asarray(self._evaluate(jax.random.key(seed), self.state, episodes))
+        return np.asarray(self._programs.evaluate(jax.random.key(seed), self.state, episodes))
 
     def play(self, episodes: int, seed: int, keep: int) -> Played:
-        return jax.tree.map(np.asarray, self._play(jax.random.key(seed), self.state, episodes, keep))
+        return jax.tree.map(np.asarray, self._programs.play(jax.random.key(seed), self.state, episodes, keep))
 
     def visited(self) -> Float[np.ndarray, "N d"]:
         return _observed(self.state.replay)
 
     def disagreement(self) -> float:
-        return float(self._disagreement(jax.random.fold_in(self.state.key, NO_STEP), self.state))
+        return float(self._programs.disagreement(jax.random.fold_in(self.state.key, NO_STEP), self.state))
 
     @property
     def replay(self) -> Replay:
