@@ -77,7 +77,6 @@ def test_the_worst_comes_first() -> None:
         ({"observation_space": Dict(a=Box(0, 1))}, "FlattenObservation"),
         ({"action_space": MultiDiscrete([2, 2])}, "TransformAction"),
         ({"action_space": Box(-np.inf, np.inf, (2,))}, "TransformAction"),
-        ({"action_space": gymnasium.spaces.Discrete(3)}, "agents here are for continuous ones.*TransformAction"),
     ],
 )
 def test_unsupported_spaces_come_with_the_wrapper_to_use(spaces: dict, words: str) -> None:
