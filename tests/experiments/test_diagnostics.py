@@ -13,16 +13,14 @@ from bayesbellman.doors.agents import BBAC
 from bayesbellman.envs.spaces import box
 from bayesbellman.experiments.training import sweep
 from bayesbellman.experiments.training.diagnostics import (
-    CELLS,
     MOST_MOMENTS,
     Diagnostics,
-    bounds,
-    cells,
     moments,
     read_moment,
     recorded,
     returns_to_go,
 )
+from bayesbellman.experiments.training.maps import CELLS, bounds, cells
 from bayesbellman.experiments.training.plan import Plan
 from bayesbellman.runs.arrays import read_arrays
 from bayesbellman.runs.live_folder import refuse_if_unusable_or_in_use
