@@ -17,6 +17,17 @@ AGENTS = {
     "bbac": "BBAC", "bac": "BAC", "sac": "SAC", "sac-star": "SACStar", "boot-dqn": "BootDQN", "dqn": "DQN",
 }  # fmt: skip
 
+ENV = (
+    "With continuous actions MountainCarContinuous-v0, cartpole-swingup-sparse, cartpole-swingup-sparse-dm; with"
+    " discrete ones deep-sea-N, deep-sea-stochastic-N, CartPole-v1, MountainCar-v0, bsuite-cartpole-swingup-N (all"
+    " these are compiled); or Gymnasium's id."
+)
+AGENT = (
+    "For continuous actions bbac: with randomised priors; bac: the same without target critics; sac, sac-star: soft"
+    " actor-critics. For discrete actions boot-dqn: with randomised priors; dqn: deep Q-learning. [default: bbac or"
+    " boot-dqn, by the environment's actions]"
+)
+
 
 @dataclass(frozen=True)
 class AgentSettings:
@@ -87,14 +98,10 @@ class Train:
     Ctrl-C keeps what was learnt, and --resume goes on. `bbo evaluate` plays the agent.
     """
 
-    env: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ENV")]
-    """Continuous actions: MountainCarContinuous-v0, cartpole-swingup-sparse, cartpole-swingup-sparse-dm; discrete ones:
-    deep-sea-N, deep-sea-stochastic-N, CartPole-v1, MountainCar-v0, bsuite-cartpole-swingup-N (these are compiled); or
-    Gymnasium's id."""
-    agent: Literal["bbac", "bac", "sac", "sac-star", "boot-dqn", "dqn"] | None = None
-    """For continuous actions, bbac: with randomised priors; bac: the same without target critics; sac, sac-star: soft
-    actor-critics. For discrete actions, boot-dqn: with randomised priors; dqn: deep Q-learning. [default: bbac or
-    boot-dqn, as the actions are]"""
+    env: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ENV", help=ENV)]
+    agent: Annotated[Literal["bbac", "bac", "sac", "sac-star", "boot-dqn", "dqn"] | None, tyro.conf.arg(help=AGENT)] = (
+        None
+    )
     steps: int = 20_000
     """Of the environment, for each seed."""
     seed: int = 0

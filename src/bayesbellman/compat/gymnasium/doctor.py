@@ -214,7 +214,7 @@ def _about(play: Play, limit: int | None, discount: float) -> tuple[list[Finding
     findings = []
     facts = {"step rate": f"{play.steps / play.seconds:,.0f} steps/s, random actions included ({play.steps:,} steps)"}
     if limit is not None:
-        facts["time limit"] = f"{limit:,} steps"
+        facts["time limit"] = f"{limit:,} steps" if limit else "none: its episodes end by themselves"
     elif play.truncated:
         facts["time limit"] = f"its own: {play.truncated} of {len(play.returns)} random episodes were cut"
     else:
@@ -343,13 +343,13 @@ def _compiled(make: Callable[[], gymnasium.Env], seed: int) -> tuple[list[Findin
 
 
 def _limit_of(env: gymnasium.Env) -> int | None:
-    """From a wrapper, or as it was registered."""
+    """From a wrapper, as it was registered, or of ours; 0: it is ours and needs none."""
     inner: Any = env
     while isinstance(inner, gymnasium.Wrapper):
         if isinstance(inner, gymnasium.wrappers.TimeLimit):
             return int(inner._max_episode_steps)
         inner = inner.env
-    return None
+    return inner.env.time_limit if isinstance(inner, AsGymnasium) else None
 
 
 def _shown(env: gymnasium.Env, which: str) -> str:

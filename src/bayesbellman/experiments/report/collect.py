@@ -212,7 +212,10 @@ def _grid(arrays: Mapping[str, np.ndarray]) -> Json:
     }
     if there is None:
         return told | {"low": _numbers(arrays["grid_low"]), "high": _numbers(arrays["grid_high"])}
-    return told | {"there": _bytes(there.astype(float)), "mean": _map(arrays["grid_mean"], arrays["grid_members"], there)}
+    return told | {
+        "there": _bytes(there.astype(float)),
+        "mean": _map(arrays["grid_mean"], arrays["grid_members"], there),
+    }
 
 
 def _actions(arrays: Mapping[str, np.ndarray]) -> list[Json]:
