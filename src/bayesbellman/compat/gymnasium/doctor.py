@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import gymnasium
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from bayesbellman.compat.gymnasium.adapter import AsGymnasium

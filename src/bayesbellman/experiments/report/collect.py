@@ -24,8 +24,8 @@ MOMENTS_BUDGET = 4_200_000
 """Characters of all moments together; beyond it each seed shows fewer of them"""
 AXES = {"MountainCarContinuous-v0": ("position", "velocity"), "MountainCar-v0": ("position", "velocity")}
 """What the two dimensions of an observation are"""
-GOING_RIGHT = ("goes right, by the members’ mean", "share of members that go right")
-CHOICES = ("action that is best by the members’ mean", "share of members that choose it too")
+GOING_RIGHT = ("goes right, by the members' mean", "share of members that go right")
+CHOICES = ("action that is best by the members' mean", "share of members that choose it too")
 
 Json = dict[str, Any]
 
@@ -232,7 +232,7 @@ def _actions(arrays: Mapping[str, np.ndarray]) -> list[Json]:
         return [{"name": "the action believed best", "signed": False, **_map(maps[0], np.array([0.0, number - 1.0]))}]
     place = [f" {k + 1}" if len(maps) > 1 else "" for k in range(len(maps))]
     named = zip(place, maps, strict=True)
-    return [{"name": f"the policy’s mean action{which}", "signed": True, **_map(each)} for which, each in named]
+    return [{"name": f"the policy's mean action{which}", "signed": True, **_map(each)} for which, each in named]
 
 
 def _numbers(array: np.ndarray, digits: int = 6) -> list[float | None]:
