@@ -302,6 +302,59 @@ def test_pendulum(tmp_path: Path, capsys) -> None:
     assert "'Pendulum-v1'" in capsys.readouterr().err
 
 
+@pytest.fixture(scope="module")
+def sea(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A short run in Deep Sea, without and with a stop on its way; no agent is named."""
+    folder = tmp_path_factory.mktemp("sea")
+    options = ("--ensemble-size", 2, "--epsilon", 0.1, "--double", True, "--target-period", 2, "--seed", 1)
+    options += (*TINY, "--evaluate-every", 60, "--episodes", 2, "--checkpoint-every", 60)
+    assert bbo("train", "deep-sea-4", *options, "--steps", 180, "--out", folder / "whole") == 0
+    assert bbo("train", "deep-sea-4", *options, "--steps", 120, "--out", folder / "parts") == 0
+    assert bbo("train", "deep-sea-4", *options, "--steps", 180, "--out", folder / "parts", "--resume") == 0
+    return folder / "whole", folder / "parts"
+
+
+def test_discrete_actions_have_an_agent_of_their_own(sea: tuple[Path, Path], tmp_path: Path, capsys) -> None:
+    run = sea[0]
+    config = json.loads((run / "config.json").read_text())
+    assert (config["agent"], config["settings"]["epsilon"], config["settings"]["double"]) == ("BootDQN", 0.1, True)
+    pieces = read_metrics(run / "metrics.jsonl")
+    assert [piece["steps"] for piece in pieces] == [50, 60, 120, 180]
+    assert set(pieces[-1]["metrics"]) == {"critic_loss", "target", "disagreement"}
+    assert sum(len(piece["returns"]) for piece in pieces) == 180 // 4
+    assert bbo("evaluate", run, "--episodes", 2, "--video", tmp_path / "sea.gif") == 0
+    said = capsys.readouterr().out
+    assert "returns: " + ", ".join(f"{value:.6g}" for value in Agent.load(run / "agent.bbo").evaluate(2)) in said
+    with Image.open(tmp_path / "sea.gif") as image:
+        assert getattr(image, "n_frames", 1) == 5  # of an episode of four steps
+    assert bbo("report", run, "--out", tmp_path / "sea.html") == 0
+    assert "BootDQN on deep-sea-4" in (tmp_path / "sea.html").read_text()
+
+
+def test_discrete_runs_go_on_bit_by_bit(sea: tuple[Path, Path]) -> None:
+    whole, parts = ((folder / "agent.bbo").read_bytes() for folder in sea)
+    assert whole == parts
+    one, other = ([{**piece, "seconds": 0} for piece in read_metrics(run / "metrics.jsonl")] for run in sea)
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("deep-sea-4", "--agent", "bbac"), "bb.BootDQN is for discrete ones"),
+        (("MountainCarContinuous-v0", "--agent", "boot-dqn"), "bb.BBAC has continuous ones"),
+        (("deep-sea-4", "--target-entropy", 1), "--target-entropy is no setting of --agent boot-dqn; it has"),
+        (("deep-sea-4", "--epsilon", 2), "epsilon is 2.0; it must be a probability"),
+        (("deep-sea-1",), "deep-sea-N is from 2 to 100"),
+        (("FrozenLake-v1",), "observations are Discrete(16)"),
+    ],
+)
+def test_agents_and_actions_that_do_not_fit(tmp_path: Path, capsys, arguments: tuple, words: str) -> None:
+    assert bbo("train", *arguments, "--out", tmp_path / "run") == 2
+    assert words in capsys.readouterr().err
+    assert names(tmp_path) == []
+
+
 def begun(out: Path, pieces: int, *arguments: object) -> subprocess.Popen[str]:
     """A training in a process of its own that has come so far."""
     command = [*BBO, "train", *map(str, arguments), "--out", str(out)]

@@ -10,8 +10,12 @@ import pytest
 from gymnasium.spaces import Box, Dict, MultiDiscrete
 from tests.compat import hostile
 
-from bayesbellman.compat.gymnasium.doctor import Diagnosis, examine
+from bayesbellman.cli.train import AGENTS as CALLED
+from bayesbellman.compat.gymnasium.doctor import AGENTS, Diagnosis, examine
 from bayesbellman.compat.gymnasium.naming import named
+from bayesbellman.doors import agents
+from bayesbellman.envs.spaces import Box as OurBox
+from bayesbellman.envs.spaces import Discrete as OurDiscrete
 
 
 def diagnosed(make: Any, **settings: Any) -> Diagnosis:
@@ -77,7 +81,6 @@ def test_the_worst_comes_first() -> None:
         ({"observation_space": Dict(a=Box(0, 1))}, "FlattenObservation"),
         ({"action_space": MultiDiscrete([2, 2])}, "TransformAction"),
         ({"action_space": Box(-np.inf, np.inf, (2,))}, "TransformAction"),
-        ({"action_space": gymnasium.spaces.Discrete(3)}, "agents here are for continuous ones.*TransformAction"),
     ],
 )
 def test_unsupported_spaces_come_with_the_wrapper_to_use(spaces: dict, words: str) -> None:
@@ -137,11 +140,24 @@ def test_whether_a_state_can_be_copied_and_found_again() -> None:
 
 def test_ours_are_examined_too() -> None:
     found = diagnosed(named("cartpole-swingup-sparse", {}), steps=30)
-    assert [finding.severity for finding in found.findings] == ["warning"]  # 30 steps do not end an episode
+    assert found.findings == []
+    assert found.facts["time limit"] == "1,000 steps"
     assert re.match(r"[\d,]+ steps/s", found.facts["compiled"])
     assert found.facts["state"].startswith("can be copied")
+    assert found.facts["agents"].startswith("bbac, ")
     with pytest.raises(ValueError, match="is ours, and made without any"):
         named("cartpole-swingup-sparse", {"a": 1})
+
+
+def test_discrete_actions_have_agents_too() -> None:
+    found = diagnosed(named("deep-sea-4", {}), steps=12)
+    assert found.findings == []
+    assert found.facts["agents"].startswith("boot-dqn, ")
+    assert found.facts["time limit"] == "none: its episodes end by themselves"
+    assert "compiled" in found.facts
+    kinds = {gymnasium.spaces.Box: OurBox, gymnasium.spaces.Discrete: OurDiscrete}
+    for space, words in AGENTS.items():
+        assert words.split(", ") == [n for n, k in CALLED.items() if agents.AGENTS[k].actions is kinds[space]]
 
 
 def test_names_of_the_user_s_own() -> None:

@@ -10,25 +10,29 @@ import pytest
 
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.bbac import BBAC
+from bayesbellman.control.boot_dqn import BootDQN
 from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training
-from bayesbellman.envs.probes import PROBES
+from bayesbellman.envs.probes import DISCRETE_PROBES, PROBES
 
 DISCOUNT = 0.9
-FAST = {"hidden": (16,), "learning_rate": 1e-2, "discount": DISCOUNT, "target_smoothing": 0.05, "target_entropy": -4.0}
+SHARED = {"hidden": (16,), "learning_rate": 1e-2, "discount": DISCOUNT, "target_smoothing": 0.05}
+FAST = {**SHARED, "target_entropy": -4.0}
 """A target entropy that is not reached lets the temperature fall: soft values are then the values."""
 AGENTS: dict[str, AbstractAgent] = {
     "BBAC": BBAC(ensemble_size=3, prior_scale=1.0, prior_weight=1e-6, exploration_entropy=0.0, **FAST),
     "BAC": BBAC(ensemble_size=3, prior_scale=1.0, prior_weight=1e-6, **{**FAST, "target_smoothing": 1.0}),
     "SAC": SAC(**FAST),
     "SAC*": SAC(num_critics=1, **FAST),
+    "BootDQN": BootDQN(ensemble_size=3, prior_scale=1.0, **SHARED),
+    "DQN": BootDQN(ensemble_size=1, prior="anchored", prior_scale=0.0, epsilon=0.1, **SHARED),
 }
 TELLING = ("delayed-reward", "observed-best-action", "time-limit")
 """Probes that fail what the others fail too; the others, which say more closely what is wrong, are slow tests"""
 
 
 def case(name: str, probe: str):
-    quick = name in ("BBAC", "SAC") and probe in TELLING
+    quick = name in ("BBAC", "SAC", "BootDQN") and probe in TELLING
     return pytest.param(name, probe, marks=() if quick else pytest.mark.slow)
 
 
@@ -37,7 +41,8 @@ CASES = [case(name, probe) for name in AGENTS for probe in PROBES]
 
 @pytest.mark.parametrize(("name", "probe"), CASES)
 def test_values_are_within_a_tenth_of_the_truth(name: str, probe: str) -> None:
-    agent, env = AGENTS[name], PROBES[probe]
+    agent = AGENTS[name]
+    env = (DISCRETE_PROBES if isinstance(agent, BootDQN) else PROBES)[probe]
     training = Training(agent, env, batch_size=32, buffer_size=2_000, warmup=200)
     with jax.numpy_dtype_promotion("standard"):  # inside optax's Adam
         advance = jax.jit(training.advance, static_argnums=2)

@@ -11,11 +11,13 @@ from tests.contracts.promises import assert_close, assert_same_bits, differs
 
 from bayesbellman.control.actions import to_bounds
 from bayesbellman.control.bbac import BBAC, two_of
+from bayesbellman.control.boot_dqn import BootDQN
 from bayesbellman.control.parts import shown
 from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training
 from bayesbellman.core.types import Transition
 from bayesbellman.data.replay import Replay
+from bayesbellman.envs.deep_sea import DeepSea
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.envs.spaces import Discrete, Spaces, box
 from bayesbellman.nn.actors import TanhGaussian
@@ -29,6 +31,7 @@ AGENTS = {
     "masked": BBAC(ensemble_size=2, bootstrap=0.5, target_noise=0.3, **SMALL),
     "SAC": SAC(**SMALL),
     "SAC*": SAC(num_critics=1, **SMALL),
+    "BootDQN": BootDQN(ensemble_size=3, bootstrap=0.5, target_noise=0.3, epsilon=0.1, **SMALL),
 }
 
 
@@ -61,7 +64,8 @@ def updated(agent, state):
 
 @cache
 def programs(name: str):
-    training = Training(AGENTS[name], MountainCar(), batch_size=8, buffer_size=64, warmup=20)
+    env = DeepSea(3) if name == "BootDQN" else MountainCar()
+    training = Training(AGENTS[name], env, batch_size=8, buffer_size=64, warmup=20)
     return jax.jit(training.init), jax.jit(training.advance, static_argnums=2)
 
 
@@ -73,7 +77,7 @@ def run(name: str, pieces: list[int], seed: int = 0):
     return state, trace
 
 
-@pytest.mark.parametrize("name", ["BBAC", pytest.param("masked", marks=pytest.mark.slow), "SAC"])
+@pytest.mark.parametrize("name", ["BBAC", pytest.param("masked", marks=pytest.mark.slow), "SAC", "BootDQN"])
 def test_pieces_do_not_change_a_bit(name: str) -> None:
     whole, _ = run(name, [30])
     assert_same_bits(whole, run(name, [7, 1, 22])[0])

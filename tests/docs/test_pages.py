@@ -14,10 +14,11 @@ import pytest
 from matplotlib.image import imread
 
 from bayesbellman.control.bbac import BBAC
+from bayesbellman.control.boot_dqn import BootDQN
 from bayesbellman.control.sac import SAC
 from bayesbellman.core.timescales import ConstantStep, PolynomialDecay
 from bayesbellman.core.types import Transition
-from bayesbellman.envs.mountain_car import MountainCar
+from bayesbellman.envs.mountain_car import MountainCar, MountainCarDiscrete
 from bayesbellman.evaluation.gradient_td import GTD2, TD, TDC
 from bayesbellman.evaluation.linear_bbo import BlockLinearBBO, UninformativeRecursiveLinearBBO
 from bayesbellman.evaluation.linear_descent import StochasticLinearBBO
@@ -68,15 +69,19 @@ def test_what_an_estimator_logs_is_on_its_page(page: str, estimator: Any, takes_
     assert_in_table(page, set(metrics))
 
 
-@pytest.mark.parametrize(("page", "agent"), [("rp_bbac", BBAC(hidden=(4,))), ("sac", SAC(hidden=(4,)))])
+@pytest.mark.parametrize(
+    ("page", "agent"), [("rp_bbac", BBAC(hidden=(4,))), ("sac", SAC(hidden=(4,))), ("boot_dqn", BootDQN(hidden=(4,)))]
+)
 def test_what_an_agent_logs_is_on_its_page(page: str, agent: Any) -> None:
     key = jax.random.key(0)
 
     def update() -> dict:
         one = jnp.ones(3)
-        observed, acted = jnp.zeros((3, 2)), jnp.zeros((3, 1))
+        discrete = isinstance(agent, BootDQN)
+        env = MountainCarDiscrete() if discrete else MountainCar()
+        observed, acted = jnp.zeros((3, 2)), jnp.zeros(3, jnp.int32) if discrete else jnp.zeros((3, 1))
         batch = Transition(observed, acted, one, one, observed, one)
-        return agent.update(key, agent.init(key, MountainCar().spaces), batch, jnp.arange(3))[1]
+        return agent.update(key, agent.init(key, env.spaces), batch, jnp.arange(3))[1]
 
     with jax.numpy_dtype_promotion("standard"):  # Adam mixes its types
         assert_in_table(page, {*jax.eval_shape(update), "disagreement"})

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,6 +24,7 @@ from bayesbellman.doors.agent import chosen_device
 from bayesbellman.doors.players import programs_of
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
+from bayesbellman.runs.trees import named_arrays
 
 CAR = "MountainCarContinuous-v0"
 
@@ -238,6 +241,125 @@ def test_what_an_agent_does_not_have_is_named() -> None:
         bb.SACStar(CAR, num_critics=2)
     with pytest.raises(TypeError, match=r"bb\.BootDQN is for discrete ones"):
         bb.BBAC("CartPole-v1")
+
+
+# Discrete actions
+
+
+@pytest.fixture(scope="module")
+def diver() -> bb.BootDQN:
+    with jax.numpy_dtype_promotion("standard"):
+        return bb.BootDQN("deep-sea-4", ensemble_size=3, **SMALL).learn(120)
+
+
+def test_discrete_actions_are_whole_numbers(diver: bb.BootDQN) -> None:
+    assert set(diver.history[-1].metrics) == {"critic_loss", "target", "disagreement"}
+    cells = np.eye(16)
+    actions, _ = diver.predict(cells, deterministic=True)
+    assert actions.shape == (16,)
+    assert actions.dtype == np.int64
+    assert set(actions.tolist()) <= {0, 1}
+    one, _ = diver.predict(cells[3])
+    assert one in (0, 1)
+    values = np.stack([diver.uncertainty(cells, np.full(16, a), members=True).members for a in (0, 1)])
+    np.testing.assert_array_equal(actions, values.mean(axis=1).argmax(axis=0))
+    np.testing.assert_allclose(diver.uncertainty(cells).mean, values.mean(axis=1).max(axis=0), rtol=1e-6)
+    for bad in (2, -1, 0.5):
+        with pytest.raises(ValueError, match="expected whole numbers from 0 to 1"):
+            diver.uncertainty(cells[3], bad)
+
+
+def test_discrete_agents_are_saved_and_loaded_also_where_no_agent_is_known_yet(diver: bb.BootDQN, tmp_path) -> None:
+    path = diver.save(tmp_path / "diver")
+    loaded = bb.BootDQN.load(path)
+    np.testing.assert_array_equal(loaded.uncertainty(np.eye(16)).mean, diver.uncertainty(np.eye(16)).mean)
+    assert loaded.settings() == diver.settings()
+    with pytest.raises(ValueError, match="does not fit deep-sea-5"):
+        bb.BootDQN.load(path, env="deep-sea-5")
+    code = f"from bayesbellman.doors.agent import Agent; print(Agent.load({str(path)!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "BootDQN('deep-sea-4', 120 steps)\n", done.stderr
+
+
+def test_dqn_is_boot_dqn_with_one_member() -> None:
+    one = bb.DQN("deep-sea-4", epsilon=0.1, **SMALL).learn(80)
+    other = bb.BootDQN("deep-sea-4", epsilon=0.1, ensemble_size=1, prior_scale=0.0, **SMALL).learn(80)
+    ours, theirs = (named_arrays(agent.player.agent_state) for agent in (one, other))
+    assert ours.keys() == theirs.keys()
+    for name, array in ours.items():
+        np.testing.assert_array_equal(array, theirs[name], err_msg=name)
+
+
+class Shifted(gymnasium.Env):
+    """Actions -1, 0 and 1, one of which earns 1; cut after two steps."""
+
+    observation_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(3, start=-1)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.time = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        assert action in self.action_space
+        self.time += 1
+        return np.zeros(1, np.float32), float(action == 1), False, self.time == 2, {}
+
+
+def test_discrete_actions_that_do_not_begin_with_0() -> None:
+    settings = {**SMALL, "learning_rate": 0.03, "discount": 0.5, "epsilon": 0.3}
+    agent = bb.DQN(Shifted, **settings).learn(250)
+    assert agent.predict([0.0], deterministic=True)[0] == 1
+    assert agent.evaluate(2).tolist() == [2.0, 2.0]
+    worth = [float(agent.uncertainty([0.0], action).mean) for action in (-1, 0, 1)]
+    assert worth[2] > max(worth[:2]) + 0.5
+    with pytest.raises(ValueError, match="expected whole numbers from -1 to 1"):
+        agent.uncertainty([0.0], 2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"epsilon": -0.1}, r"epsilon is -0\.1; it must be a probability"),
+        ({"epsilon": 1.5}, r"epsilon is 1\.5"),
+        ({"epsilon": float("nan")}, "epsilon is nan"),
+        ({"target_period": 0}, "target_period is 0; it must be >= 1"),
+        ({"ensemble_size": 0}, "ensemble_size is 0"),
+        ({"prior_scale": -1.0}, r"prior_scale is -1\.0"),
+        ({"bootstrap": 1.5}, r"bootstrap is 1\.5"),
+        ({"target_smoothing": 0.0}, r"target_smoothing is 0\.0"),
+        ({"batch_size": 0}, "batch_size is 0"),
+        ({"batch_size": 64, "buffer_size": 32}, "replay must hold at least one batch"),
+        ({"warmup": 0}, "warmup is 0"),
+    ],
+)
+def test_bad_settings_for_discrete_actions_are_named(settings: dict, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        bb.BootDQN("deep-sea-4", **settings)
+
+
+def test_one_member_a_batch_of_one_and_a_warm_up_of_one_are_defined() -> None:
+    agent = bb.BootDQN("deep-sea-4", ensemble_size=1, hidden=(8,), batch_size=1, buffer_size=1, warmup=1).learn(5)
+    assert agent.history[-1].metrics["disagreement"] == 0
+
+
+class Levers(hostile.Line):
+    action_space = gymnasium.spaces.MultiDiscrete([2, 3])
+
+
+def test_action_spaces_of_others_are_refused_with_what_to_use() -> None:
+    with pytest.raises(TypeError, match=r"bb\.BBAC has continuous ones"):
+        bb.BootDQN(CAR)
+    with pytest.raises(TypeError, match=r"bb\.BBAC has continuous ones"):
+        bb.DQN("Pendulum-v1")
+    for kind in (bb.BootDQN, bb.BBAC):
+        with pytest.raises(TypeError, match=r"actions are MultiDiscrete.*supported are .*Discrete actions; gymnasium"):
+            kind(Levers)
+    with pytest.raises(TypeError, match="BootDQN has no setting 'target_entropy'; it has"):
+        bb.BootDQN("deep-sea-4", target_entropy=1.0)
+    with pytest.raises(ValueError, match="ensemble_size: DQN is one network without a prior"):
+        bb.DQN("deep-sea-4", ensemble_size=3)
 
 
 def test_a_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,10 +41,13 @@ MAKERS = {
     "compiled": lambda: bb.SACStar(CAR, seed=3, **SMALL),
     "host": lambda: bb.SAC("Pendulum-v1", seed=3, **SMALL),
     "host, two side by side": lambda: bb.SAC("Pendulum-v1", seed=3, num_envs=2, **SMALL),
+    "discrete, compiled": lambda: bb.BootDQN("deep-sea-4", seed=3, ensemble_size=2, bootstrap=0.5, **SMALL),
+    "discrete, host": lambda: bb.DQN("CartPole-v1", seed=3, num_envs=2, **SMALL),
 }
+SLOW = ("host, two side by side", "discrete, host")
 
 
-@pytest.mark.parametrize("name", ["compiled", "host", pytest.param("host, two side by side", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in MAKERS])
 def test_going_on_changes_no_bit(tmp_path: Path, name: str) -> None:
     whole = MAKERS[name]().learn(300)
     begun = MAKERS[name]()

@@ -10,20 +10,18 @@ from tests.sizes import EPISODES, MEMBERS, SIZES
 
 from bayesbellman.control.train import Played
 from bayesbellman.doors.agent import Agent
-from bayesbellman.doors.agents import BBAC
+from bayesbellman.doors.agents import BBAC, BootDQN
 from bayesbellman.envs.spaces import box
 from bayesbellman.experiments.training import sweep
 from bayesbellman.experiments.training.diagnostics import (
-    CELLS,
     MOST_MOMENTS,
     Diagnostics,
-    bounds,
-    cells,
     moments,
     read_moment,
     recorded,
     returns_to_go,
 )
+from bayesbellman.experiments.training.maps import CELLS, bounds, canvas_of, cells
 from bayesbellman.experiments.training.plan import Plan
 from bayesbellman.runs.arrays import read_arrays
 from bayesbellman.runs.live_folder import refuse_if_unusable_or_in_use
@@ -85,6 +83,39 @@ def test_what_is_recorded_is_what_the_agent_says(run: Path, tmp_path: Path) -> N
     assert moment["grid_visits"].sum() == 300
     assert moment["episode_mean"].dtype == np.float16
     assert sum(path.stat().st_size for path in recorded(folder / "diagnostics")[-1:]) < 40_000
+
+
+def test_maps_of_deep_sea_are_what_the_members_say(tmp_path: Path) -> None:
+    agent = BootDQN("deep-sea-4", **TINY).learn(150)
+    moment = read_moment(Diagnostics(tmp_path, 300, 100, 2).record(agent, 150))
+    values = np.stack([agent.uncertainty(np.eye(16), np.full(16, a), members=True).members for a in (0, 1)])
+    best = values.max(axis=0)
+    close = {"rtol": 2e-3, "atol": 2e-3}
+    np.testing.assert_allclose(moment["grid_members"].reshape(2, 16), best, **close)
+    np.testing.assert_allclose(moment["grid_mean"].ravel(), best.mean(axis=0), **close)
+    np.testing.assert_allclose(moment["grid_std"].ravel(), best.std(axis=0), **close)
+    right = np.asarray(agent.player.training.env.mapping).ravel()
+    goes, share = moment["grid_action"].reshape(2, 16)
+    np.testing.assert_array_equal(goes, agent.predict(np.eye(16), deterministic=True)[0] == right)
+    np.testing.assert_array_equal(share, np.mean(values.argmax(axis=0) == right, axis=0))
+    visits = moment["grid_visits"]
+    assert visits.sum() == 150
+    assert visits.sum(axis=1).tolist() == [38, 38, 37, 37]  # a row for each step of an episode
+    assert visits[0].tolist() == [38, 0, 0, 0]
+    np.testing.assert_array_equal(moment["grid_there"], np.tri(4, dtype=bool))
+    assert not visits[~moment["grid_there"]].any()
+    assert int(moment["num_actions"]) == 2
+
+
+def test_only_squares_that_are_not_too_large_are_drawn() -> None:
+    for name, drawn in (
+        ("deep-sea-50", True),
+        ("deep-sea-51", False),
+        ("CartPole-v1", False),
+        ("MountainCar-v0", True),
+    ):
+        agent = BootDQN(name, **{**TINY, "buffer_size": 20})
+        assert (canvas_of(agent) is not None) is drawn
 
 
 def test_the_same_step_is_written_the_same(tmp_path: Path) -> None:

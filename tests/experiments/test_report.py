@@ -100,6 +100,34 @@ def test_runs_that_are_old_empty_or_damaged_still_have_a_page(tmp_path: Path) ->
     assert "No diagnostics are recorded here" in render(data)
 
 
+def test_maps_of_cells_leave_out_what_is_not_there(tmp_path: Path) -> None:
+    """Scales are of the cells that there are, and of all actions; a map of choices says what it is."""
+    there, values = np.tri(3, dtype=bool), np.arange(9.0).reshape(3, 3)
+    arrays = moment(np.random.default_rng(5), 2, maps=False) | {
+        "num_actions": np.asarray(2),
+        "grid_there": there,
+        "grid_goes_right": np.asarray(True),
+        "grid_visits": np.tri(3).astype(np.uint32),
+        "grid_members": np.stack([np.where(there, values, 1e3), np.where(there, values + 1, -1e3)]).astype(np.float16),
+        "grid_mean": (values + 0.5).astype(np.float16),
+        "grid_std": np.where(there, 0.5, 70.0).astype(np.float16),
+        "grid_action": np.stack([there, there / 2]).astype(np.float16),
+    }
+    write_arrays(tmp_path / "steps-00000001.npz", arrays)
+    grid = collecting._moment(tmp_path / "steps-00000001.npz", 0)["grid"]
+    assert [(each["low"], each["high"]) for each in (*grid["members"], grid["mean"], grid["std"])] == [
+        (0, 9), (0, 9), (0, 9), (0.5, 0.5),
+    ]  # fmt: skip
+    assert [(each["name"], each["signed"], each["low"], each["high"]) for each in grid["action"]] == [
+        ("goes right, by the members' mean", False, 0, 1),
+        ("share of members that go right", False, 0, 1),
+    ]
+    shown = np.frombuffer(collecting.base64.b64decode(grid["there"]), np.uint8)
+    np.testing.assert_array_equal(shown, there.ravel())
+    other = collecting._actions({**arrays, "num_actions": np.asarray(4), "grid_goes_right": np.asarray(False)})
+    assert [(each["low"], each["high"]) for each in other] == [(0, 3), (0, 1)]
+
+
 def test_maps_are_what_was_recorded(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", steps=1000)
     arrays = moment(np.random.default_rng(5), 3, maps=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evaluate:
-    """Play a trained agent with its mean action, and print the returns of its episodes."""
+    """Play a trained agent with the action it believes best, and print the returns of its episodes."""
 
     run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Folder that bbo train left, or a file of an agent (.bbo)."""

@@ -13,7 +13,20 @@ from bayesbellman.cli.saying import say
 if TYPE_CHECKING:
     from bayesbellman.doors.agent import Agent
 
-AGENTS = {"bbac": "BBAC", "bac": "BAC", "sac": "SAC", "sac-star": "SACStar"}
+AGENTS = {
+    "bbac": "BBAC", "bac": "BAC", "sac": "SAC", "sac-star": "SACStar", "boot-dqn": "BootDQN", "dqn": "DQN",
+}  # fmt: skip
+
+ENV = (
+    "With continuous actions MountainCarContinuous-v0, cartpole-swingup-sparse, cartpole-swingup-sparse-dm; with"
+    " discrete ones deep-sea-N, deep-sea-stochastic-N, CartPole-v1, MountainCar-v0, bsuite-cartpole-swingup-N (all"
+    " these are compiled); or Gymnasium's id."
+)
+AGENT = (
+    "For continuous actions bbac: with randomised priors; bac: the same without target critics; sac, sac-star: soft"
+    " actor-critics. For discrete actions boot-dqn: with randomised priors; dqn: deep Q-learning. [default: bbac or"
+    " boot-dqn, by the environment's actions]"
+)
 
 
 @dataclass(frozen=True)
@@ -21,7 +34,7 @@ class AgentSettings:
     """What is left out, the agent chooses itself."""
 
     learning_rate: float | None = None
-    """Of all networks and the temperature (Adam)."""
+    """Of all networks, and of the temperature where there is one (Adam)."""
     discount: float | None = None
     """Of rewards, gamma."""
     hidden: tuple[int, ...] | None = None
@@ -35,9 +48,9 @@ class AgentSettings:
     warmup: int | None = None
     """Steps with random actions before the first update."""
     target_smoothing: float | None = None
-    """How far target critics go towards the critics in each update. Not for bac."""
+    """How far target networks go towards the trained ones in each update. Not for bac."""
     target_entropy: float | None = None
-    """Entropy at which the temperature holds the policy."""
+    """Entropy at which the temperature holds the policy. Not for boot-dqn and dqn."""
     scale_observations: bool | None = None
     """Bring bounded observations to [-1, 1]."""
     num_envs: int | None = None
@@ -53,17 +66,23 @@ class AgentSettings:
     device: Literal["auto", "cpu", "gpu"] | None = None
     """Where to compute."""
     ensemble_size: int | None = None
-    """Members, each a critic and an actor with a prior function of its own. For bbac and bac."""
+    """Members, each with a prior function of its own. For bbac, bac and boot-dqn."""
     prior_scale: float | None = None
-    """Factor of the prior functions: of the size of returns that seem possible. For bbac and bac."""
+    """Factor of the prior functions: of the size of returns that seem possible. For bbac, bac and boot-dqn."""
     prior_weight: float | None = None
-    """Weight of the prior on parameters. For bbac and bac."""
+    """Weight of the prior on parameters. Not for sac and sac-star."""
     exploration_entropy: float | None = None
     """Share of the entropy that exploring actors are rewarded with. For bbac and bac."""
+    target_period: int | None = None
+    """Updates from one step of the target networks to the next. For boot-dqn and dqn."""
+    double: bool | None = None
+    """The trained network chooses the next action, the target network values it. For boot-dqn and dqn."""
+    epsilon: float | None = None
+    """Probability of a random action. For boot-dqn and dqn."""
     target_noise: float | None = None
-    """Deviation of the noise on each member's targets. For bbac and bac."""
+    """Deviation of the noise on each member's targets. Not for sac and sac-star."""
     bootstrap: float | None = None
-    """Probability with which a transition is used by a member. For bbac and bac."""
+    """Probability with which a transition is used by a member. Not for sac and sac-star."""
     num_critics: int | None = None
     """Critics of which the least is believed. For sac."""
 
@@ -74,15 +93,15 @@ class AgentSettings:
 
 @dataclass(frozen=True)
 class Train:
-    """Train an agent for continuous actions, and leave it with its curve, its metrics and a report.
+    """Train an agent, and leave it with its curve, its metrics and a report.
 
     Ctrl-C keeps what was learnt, and --resume goes on. `bbo evaluate` plays the agent.
     """
 
-    env: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ENV")]
-    """MountainCarContinuous-v0, cartpole-swingup-sparse, cartpole-swingup-sparse-dm (compiled), or Gymnasium's id."""
-    agent: Literal["bbac", "bac", "sac", "sac-star"] = "bbac"
-    """bbac: with randomised priors; bac: the same without target critics; sac, sac-star: soft actor-critics."""
+    env: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ENV", help=ENV)]
+    agent: Annotated[Literal["bbac", "bac", "sac", "sac-star", "boot-dqn", "dqn"] | None, tyro.conf.arg(help=AGENT)] = (
+        None
+    )
     steps: int = 20_000
     """Of the environment, for each seed."""
     seed: int = 0
@@ -117,8 +136,9 @@ class Train:
         from bayesbellman.experiments.training.plan import Plan
         from bayesbellman.experiments.training.sweep import train
 
-        kind: type[Agent] = agents.AGENTS[AGENTS[self.agent]]
-        settings = self._settings_for(kind)
+        name = self.agent or self._agent_for_actions()
+        kind: type[Agent] = agents.AGENTS[AGENTS[name]]
+        settings = self._settings_for(kind, name)
         if self.overwrite and self.resume:
             raise ValueError("--overwrite and --resume exclude each other: begin anew, or go on")
         if self.force_migrate and not self.resume:
@@ -126,7 +146,7 @@ class Train:
         names = ("steps", "seed", "seeds", "evaluate_every", "episodes", "solved")
         names += ("checkpoint_every", "keep_checkpoints", "tensorboard")
         plan = Plan(self.env, kind, settings, **{name: getattr(self, name) for name in names})
-        default = Path("trained") / f"{self.env}-{self.agent}".replace("/", "-").replace(":", "-")
+        default = Path("trained") / f"{self.env}-{name}".replace("/", "-").replace(":", "-")
         out = self.out if self.out is not None else default
         outcome = train(
             plan,
@@ -143,7 +163,17 @@ class Train:
         if diverged:
             raise Diverged("; ".join(f"seed {seed}: {words}" for seed, words in diverged.items()))
 
-    def _settings_for(self, kind: "type[Agent]") -> dict[str, Any]:
+    def _agent_for_actions(self) -> str:
+        """The agent with randomised priors for this environment's actions."""
+        from bayesbellman.doors.environments import actions_of
+        from bayesbellman.envs.spaces import Discrete
+
+        discrete = actions_of(self.env) is Discrete
+        name = "boot-dqn" if discrete else "bbac"
+        say(f"--agent {name}, as actions are {'discrete' if discrete else 'continuous'}")
+        return name
+
+    def _settings_for(self, kind: "type[Agent]", agent: str) -> dict[str, Any]:
         from bayesbellman.doors.agent import setting_names
 
         given = self.settings.given()
@@ -151,7 +181,7 @@ class Train:
         for name in given:
             if name not in known:
                 options = ", ".join(_option(field.name) for field in fields(self.settings) if field.name in known)
-                raise ValueError(f"{_option(name)} is no setting of --agent {self.agent}; it has {options}")
+                raise ValueError(f"{_option(name)} is no setting of --agent {agent}; it has {options}")
         return given
 
 

@@ -305,6 +305,8 @@ class Agent(abc.ABC):
 
         Nothing in the file is executed. `learn` begins with an empty replay, and so with a warm-up.
         """
+        from bayesbellman.doors import agents  # noqa: F401  (by now all have their names in `kinds`)
+
         place = Path(path)
         arrays = read_arrays(place)
         try:

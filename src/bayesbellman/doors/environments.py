@@ -1,5 +1,6 @@
 """Whatever a user calls an environment, opened: one of ours, or Gymnasium's through the host loop."""
 
+import contextlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -58,9 +59,11 @@ class Opened:
         again: Callable[[], Any] | None = None,
         observation_shape: tuple[int, ...] | None = None,
         action_shape: tuple[int, ...] | None = None,
+        first_action: int = 0,
     ) -> None:
         self.name, self.spaces, self.compiled, self.host, self.again = name, spaces, compiled, host, again
         self.observation_shape = observation_shape or (spaces.observation.size,)
+        self.first_action = first_action
         space = spaces.action
         self.action_shape = (space.size,) if isinstance(space, Box) and action_shape is None else action_shape or ()
 
@@ -73,7 +76,7 @@ class Opened:
         """Rows of actions within [-1, 1], or integers, as the environment takes them."""
         space = self.spaces.action
         if isinstance(space, Discrete):
-            return unit.astype(np.int64)
+            return unit.astype(np.int64) + self.first_action
         low, high = np.asarray(space.low), np.asarray(space.high)
         scaled = low + (unit + 1) / 2 * (high - low)
         return np.clip(scaled, low, high).astype(np.float32).reshape(len(unit), *self.action_shape)
@@ -85,9 +88,10 @@ class Opened:
         if action.size != rows * size:
             raise ValueError(f"action has shape {action.shape}; expected {rows} of shape {self.action_shape}")
         if isinstance(space, Discrete):
-            if action.dtype.kind not in "iu" or action.min() < 0 or action.max() >= space.number:
-                raise ValueError(f"action is {action.tolist()}; expected whole numbers from 0 to {space.number - 1}")
-            return action.reshape(rows).astype(np.int32)
+            first, last = self.first_action, self.first_action + space.number - 1
+            if action.dtype.kind not in "iu" or action.min() < first or action.max() > last:
+                raise ValueError(f"action is {action.tolist()}; expected whole numbers from {first} to {last}")
+            return (action.reshape(rows) - first).astype(np.int32)
         low, high = np.asarray(space.low), np.asarray(space.high)
         return 2 * (action.reshape(rows, -1).astype(np.float32) - low) / (high - low) - 1
 
@@ -109,6 +113,17 @@ def open_environment(
             )
         raise TypeError(f"actions are {space}; this agent's are discrete; bb.BBAC has continuous ones (a Box)")
     return opened
+
+
+def actions_of(name: str) -> type[Box] | type[Discrete]:
+    """Which kind of actions the environment of this name has."""
+    if is_ours(name):
+        return type(make_env(name).spaces.action)
+    from bayesbellman.compat.gymnasium.make import made_by_id
+    from bayesbellman.compat.gymnasium.spaces import spaces_of
+
+    with contextlib.closing(made_by_id(name)) as env:
+        return type(spaces_of(env).action)
 
 
 def _opened(env: Any, num_envs: int, seed: int, faults: HostSettings) -> Opened:
@@ -150,6 +165,7 @@ def _gymnasium(env: Any, num_envs: int, seed: int, faults: HostSettings) -> Open
         again=again,
         observation_shape=raw.observation.shape,
         action_shape=raw.action.shape,
+        first_action=int(getattr(raw.action, "start", 0)),
     )
 
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import gymnasium
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from bayesbellman.compat.gymnasium.adapter import AsGymnasium
@@ -20,13 +19,15 @@ from bayesbellman.compat.gymnasium.faults import EnvironmentFailed, OtherProcess
 from bayesbellman.compat.gymnasium.host import HostEnv
 from bayesbellman.compat.gymnasium.isolated import Isolated
 from bayesbellman.compat.gymnasium.spaces import ActionScale, name_of, raw_spaces
+from bayesbellman.envs.spaces import Discrete
 
 COMPILED = 10_000
 """Steps by which the rate of a compiled environment is measured"""
 COPIED = 20
 """Steps that a copy must go together with its original"""
 TIMELY = "wrap it in gymnasium.wrappers.TimeLimit(env, max_episode_steps=1000), or another number of steps"
-CHOICE = "no agent here takes them yet; gymnasium.wrappers.TransformAction can make the choice from a Box"
+AGENTS = {gymnasium.spaces.Box: "bbac, bac, sac, sac-star", gymnasium.spaces.Discrete: "boot-dqn, dqn"}
+"""As ``bbo train --agent`` calls them, by the kind of actions that they choose"""
 
 
 class Play(NamedTuple):
@@ -93,7 +94,8 @@ def examine(
                     name_of(env),
                     {"observations": _shown(env, "observation"), "actions": _shown(env, "action")},
                 )
-                limit, unfit = _limit_of(env), _for_agents(env)
+                facts |= _agents_for(env)
+                limit = _limit_of(env)
         except Exception as error:
             what = f"making it raised {type(error).__name__}: {error}"
             return Diagnosis("environment", [Finding("error", what, "mend that; --arguments passes some")], {})
@@ -111,7 +113,7 @@ def examine(
             for look in (_copying, _returning, _compiled):
                 more, known = look(watched, seed)
                 findings, facts = findings + more, facts | known
-    findings = list(dict.fromkeys([*findings, *unfit]))
+    findings = list(dict.fromkeys(findings))
     return Diagnosis(name, sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)), facts)
 
 
@@ -132,11 +134,9 @@ def _lost(make: Callable[[], gymnasium.Env], seed: int, steps: int, seconds: flo
     return None
 
 
-def _for_agents(env: gymnasium.Env) -> list[Finding]:
-    """What is right by Gymnasium, and still nothing for the agents here."""
-    if isinstance(getattr(env, "action_space", None), gymnasium.spaces.Discrete):
-        return [Finding("error", f"actions are {env.action_space}; agents here are for continuous ones", CHOICE)]
-    return []
+def _agents_for(env: gymnasium.Env) -> dict[str, str]:
+    kinds = [words for kind, words in AGENTS.items() if isinstance(getattr(env, "action_space", None), kind)]
+    return {"agents": f"{kinds[0]} (bbo train --agent)"} if kinds else {}
 
 
 def _broken(findings: list[Finding]) -> bool:
@@ -213,7 +213,7 @@ def _about(play: Play, limit: int | None, discount: float) -> tuple[list[Finding
     findings = []
     facts = {"step rate": f"{play.steps / play.seconds:,.0f} steps/s, random actions included ({play.steps:,} steps)"}
     if limit is not None:
-        facts["time limit"] = f"{limit:,} steps"
+        facts["time limit"] = f"{limit:,} steps" if limit else "none: its episodes end by themselves"
     elif play.truncated:
         facts["time limit"] = f"its own: {play.truncated} of {len(play.returns)} random episodes were cut"
     else:
@@ -316,13 +316,18 @@ def _returning(make: Callable[[], gymnasium.Env], seed: int) -> tuple[list[Findi
 def _compiled(make: Callable[[], gymnasium.Env], seed: int) -> tuple[list[Finding], dict[str, str]]:
     """Of our own environments, how fast they are without Python: as agents train in them."""
     ours = make().unwrapped
-    if not isinstance(ours, AsGymnasium) or ours.discrete:
+    if not isinstance(ours, AsGymnasium):
         return [], {}
-    env, low, high = ours.env, jnp.asarray(ours.action_space.low), jnp.asarray(ours.action_space.high)  # pyright: ignore
+    env, space = ours.env, ours.env.spaces.action
+
+    def any_action(key: Any) -> Any:
+        if isinstance(space, Discrete):
+            return jax.random.randint(key, (), 0, space.number)
+        return jax.random.uniform(key, space.low.shape, minval=space.low, maxval=space.high)
 
     def advance(state: Any, key: Any) -> tuple[Any, Any]:
         action_key, step_key = jax.random.split(key)
-        outcome = env.step(step_key, state, jax.random.uniform(action_key, low.shape, minval=low, maxval=high))
+        outcome = env.step(step_key, state, any_action(action_key))
         return outcome.state, outcome.reward
 
     @jax.jit
@@ -337,13 +342,13 @@ def _compiled(make: Callable[[], gymnasium.Env], seed: int) -> tuple[list[Findin
 
 
 def _limit_of(env: gymnasium.Env) -> int | None:
-    """From a wrapper, or as it was registered."""
+    """From a wrapper, as it was registered, or of ours; 0: it is ours and needs none."""
     inner: Any = env
     while isinstance(inner, gymnasium.Wrapper):
         if isinstance(inner, gymnasium.wrappers.TimeLimit):
             return int(inner._max_episode_steps)
         inner = inner.env
-    return None
+    return inner.env.time_limit if isinstance(inner, AsGymnasium) else None
 
 
 def _shown(env: gymnasium.Env, which: str) -> str:

@@ -22,8 +22,10 @@ MOST_POINTS = 400
 """Of a line; of more, some are left out, never the last"""
 MOMENTS_BUDGET = 4_200_000
 """Characters of all moments together; beyond it each seed shows fewer of them"""
-AXES = {"MountainCarContinuous-v0": ("position", "velocity")}
+AXES = {"MountainCarContinuous-v0": ("position", "velocity"), "MountainCar-v0": ("position", "velocity")}
 """What the two dimensions of an observation are"""
+GOING_RIGHT = ("goes right, by the members' mean", "share of members that go right")
+CHOICES = ("action that is best by the members' mean", "share of members that choose it too")
 
 Json = dict[str, Any]
 
@@ -62,7 +64,7 @@ def _run(ident: str, label: str, run: Run) -> Json:
         "title": run.title,
         "agent": config["agent"],
         "env": config["env"],
-        "axes": AXES.get(config["env"], ("observation 1", "observation 2")),
+        "axes": _axes(config["env"]),
         "planned": about["steps"],
         "episodes": about.get("episodes"),
         "solved": about.get("solved"),
@@ -77,6 +79,13 @@ def _run(ident: str, label: str, run: Run) -> Json:
         "median": middle([seed["evaluations"] for seed in seeds]),
         "disagreement": middle([seed["disagreement"] for seed in seeds]),
     }
+
+
+def _axes(env: Any) -> tuple[str, str]:
+    """Of maps: across, and up; of cells, down."""
+    if str(env).startswith("deep-sea"):
+        return "column", "row"
+    return AXES.get(str(env), ("observation 1", "observation 2"))
 
 
 def _facts(config: Mapping[str, Any], provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -184,30 +193,58 @@ def _moment(path: Path, written: int) -> Json:
         series = {name: _numbers(arrays[f"episode_{name}"][place][once], digits=4) for name in names}
         told["episodes"].append({"length": length, "x": steps.tolist(), **series})
     if "grid_members" in arrays:
-        visits = arrays["grid_visits"]
-        most = max(int(visits.max()), 1)
-        shades = np.where(visits > 0, 1 + 254 * np.log(np.maximum(visits, 1)) / max(math.log(most), 1e-9), 0)
-        told["grid"] = {
-            "cells": visits.shape[0],
-            "low": _numbers(arrays["grid_low"]),
-            "high": _numbers(arrays["grid_high"]),
-            "members": [_map(member, arrays["grid_members"]) for member in arrays["grid_members"]],
-            "std": _map(arrays["grid_std"]),
-            "action": [_map(action) for action in arrays["grid_action"]],
-            "visits": {"total": int(visits.sum()), "most": most, "data": _bytes(np.minimum(shades, 255))},
-        }
+        told["grid"] = _grid(arrays)
     return told
+
+
+def _grid(arrays: Mapping[str, np.ndarray]) -> Json:
+    """Of a plane with bounds, or of a square of cells, some of which may not be ``there``."""
+    visits = arrays["grid_visits"]
+    most = max(int(visits.max()), 1)
+    shades = np.where(visits > 0, 1 + 254 * np.log(np.maximum(visits, 1)) / max(math.log(most), 1e-9), 0)
+    there = arrays.get("grid_there")
+    told: Json = {
+        "cells": visits.shape[0],
+        "members": [_map(member, arrays["grid_members"], there) for member in arrays["grid_members"]],
+        "std": _map(arrays["grid_std"], there=there),
+        "action": _actions(arrays),
+        "visits": {"total": int(visits.sum()), "most": most, "data": _bytes(np.minimum(shades, 255))},
+    }
+    if there is None:
+        return told | {"low": _numbers(arrays["grid_low"]), "high": _numbers(arrays["grid_high"])}
+    return told | {
+        "there": _bytes(there.astype(float)),
+        "mean": _map(arrays["grid_mean"], arrays["grid_members"], there),
+    }
+
+
+def _actions(arrays: Mapping[str, np.ndarray]) -> list[Json]:
+    """Maps of what is done, each with its name; ``signed``: its colours are the same on both sides of 0."""
+    maps, number = arrays["grid_action"], int(arrays.get("num_actions", np.asarray(0)))
+    if "grid_there" in arrays:
+        right = bool(arrays["grid_goes_right"])
+        names, ends = (GOING_RIGHT, (1.0, 1.0)) if right else (CHOICES, (number - 1.0, 1.0))
+        return [
+            {"name": name, "signed": False, **_map(each, np.array([0.0, end]))}
+            for name, end, each in zip(names, ends, maps, strict=True)
+        ]
+    if number:
+        return [{"name": "the action believed best", "signed": False, **_map(maps[0], np.array([0.0, number - 1.0]))}]
+    place = [f" {k + 1}" if len(maps) > 1 else "" for k in range(len(maps))]
+    named = zip(place, maps, strict=True)
+    return [{"name": f"the policy's mean action{which}", "signed": True, **_map(each)} for which, each in named]
 
 
 def _numbers(array: np.ndarray, digits: int = 6) -> list[float | None]:
     return [float(f"{value:.{digits}g}") if math.isfinite(value) else None for value in array.astype(float).tolist()]
 
 
-def _map(values: np.ndarray, among: np.ndarray | None = None) -> Json:
-    """In 256 steps from the least to the largest (of all that it is shown beside)."""
+def _map(values: np.ndarray, among: np.ndarray | None = None, there: np.ndarray | None = None) -> Json:
+    """In 256 steps from the least to the largest (of all that it is shown beside, where it is ``there``)."""
     whole = np.nan_to_num((values if among is None else among).astype(float))
+    whole = whole if there is None else whole[..., there]
     low, high = float(whole.min()), float(whole.max())
-    shades = (np.nan_to_num(values.astype(float)) - low) / ((high - low) or 1.0) * 255
+    shades = np.clip((np.nan_to_num(values.astype(float)) - low) / ((high - low) or 1.0) * 255, 0, 255)
     return {"low": float(f"{low:.6g}"), "high": float(f"{high:.6g}"), "data": _bytes(shades)}
 
 

@@ -458,14 +458,18 @@
   let drawMaps = null, cell = null, mapsOf = "";
   function maps(run, seed, moment) {
     const grid = moment.grid, side = grid.cells, axes = run.axes;
-    const key = JSON.stringify([run.id, side, grid.members.length, grid.action.length]);
-    if (mapsOf !== key || !drawMaps) { drawMaps = buildMaps(run, side, grid.members.length, grid.action.length); mapsOf = key; }
+    const names = grid.action.map((map) => map.name), square = Boolean(grid.there), key = JSON.stringify([run.id, side, grid.members.length, names, square]);
+    if (mapsOf !== key || !drawMaps) { cell = null; drawMaps = buildMaps(run, side, grid.members.length, names, square); mapsOf = key; }
     drawMaps(seed, moment, axes);
   }
-  function buildMaps(run, side, members, actions) {
+  // A plane has its first dimension across and its second up; a square of cells has columns across and rows down.
+  function buildMaps(run, side, members, actions, square) {
     const [across, up] = run.axes, canvas = () => el("canvas", { class: "map", width: side, height: side });
     const each = Array.from({ length: members }, canvas);
-    const std = canvas(), visits = canvas(), acts = Array.from({ length: actions }, canvas);
+    const std = canvas(), visits = canvas(), mean = square ? canvas() : null, acts = actions.map(canvas);
+    const split = (place) => [Math.floor(place / side), place % side];
+    const pixel = (place) => { const [i, j] = split(place); return square ? [j, i] : [i, side - 1 - j]; };
+    const placeAt = (x, y) => (square ? y * side + x : x * side + side - 1 - y);
     const reading = el("output", { class: "reading", id: "reading" }), note = el("p", { class: "quiet small" });
     const scaleBar = (stops) => {
       const bar = el("canvas", { class: "bar", width: 128, height: 1, "aria-hidden": "true" }), low = el("span"), high = el("span"), middle = el("span");
@@ -474,66 +478,70 @@
       paint.putImageData(image, 0, 0);
       return { box: el("div", {}, bar, el("div", { class: "ends" }, low, middle, high)), set(a, b, c) { low.textContent = a; middle.textContent = b || ""; high.textContent = c; } };
     };
-    const bars = { members: scaleBar(VIRIDIS), std: scaleBar(INFERNO), visits: scaleBar(INFERNO), acts: acts.map(() => scaleBar(DIVERGING)) };
+    const bars = { members: scaleBar(VIRIDIS), mean: scaleBar(VIRIDIS), std: scaleBar(INFERNO), visits: scaleBar(INFERNO), acts: acts.map(() => scaleBar(DIVERGING)) };
     const fixed = el("input", { type: "checkbox", id: "same-scale", checked: chosen.fixed, onchange: (event) => { chosen.fixed = event.target.checked; beliefs(); } });
     const group = el("div", { class: "panels", tabindex: 0, role: "application", "aria-describedby": "reading",
       "aria-label": `Maps over ${across} and ${up}: arrow keys move a cell over all of them, Escape leaves it` },
-      el("div", {}, el("h3", {}, `Value of each member over ${across} (across) and ${up} (up)`), note,
+      el("div", {}, el("h3", {}, `Value of each member over ${across} (across) and ${up} (${square ? "down" : "up"})`), note,
         el("div", { class: "members" }, ...each.map((map, k) => el("figure", {}, map, el("figcaption", {}, `member ${k + 1}`)))), bars.members.box,
         el("label", { for: "same-scale" }, fixed, "the same colours at all moments")),
       el("div", {}, el("div", { class: "wholes" },
         el("figure", {}, visits, el("figcaption", {}, "states visited (in replay)"), bars.visits.box),
+        mean ? el("figure", {}, mean, el("figcaption", {}, "mean of the members’ values"), bars.mean.box) : null,
         el("figure", {}, std, el("figcaption", {}, "deviation between members"), bars.std.box),
-        ...acts.map((map, k) => el("figure", {}, map, el("figcaption", {}, `the policy’s mean action${actions > 1 ? ` ${k + 1}` : ""}`), bars.acts[k].box)), reading)));
+        ...acts.map((map, k) => el("figure", {}, map, el("figcaption", {}, actions[k]), bars.acts[k].box)), reading)));
     mapsHost.replaceChildren(group);
     let now = null;
 
     function paint(map, shade) {
       const brush = map.getContext("2d"), image = brush.createImageData(side, side);
-      for (let i = 0; i < side; i++) for (let j = 0; j < side; j++) {
-        const place = i * side + j, marked = cell !== null && cell === place;
-        image.data.set(marked ? [255, 0, 200, 255] : shade(place), 4 * ((side - 1 - j) * side + i));
+      const there = now.grid.there ? bytes(now.grid.there) : null;
+      for (let place = 0; place < side * side; place++) {
+        const [x, y] = pixel(place);
+        image.data.set(cell === place ? [255, 0, 200, 255] : there && !there[place] ? [0, 0, 0, 0] : shade(place), 4 * (y * side + x));
       }
       brush.putImageData(image, 0, 0);
     }
+    const endsOf = (map) => { const most = Math.max(Math.abs(map.low), Math.abs(map.high)) || 1; return map.signed ? [-most, most] : [map.low, map.high]; };
     function paintAll() {
       const { grid, low, high, stdHigh } = now, opaque = (stops, share) => [...colour(stops, share), 255];
+      if (mean) paint(mean, (place) => opaque(VIRIDIS, (valueAt(grid.mean, place) - low) / (high - low || 1)));
       grid.members.forEach((map, k) => paint(each[k], (place) => opaque(VIRIDIS, (valueAt(map, place) - low) / (high - low || 1))));
       paint(std, (place) => opaque(INFERNO, valueAt(grid.std, place) / (stdHigh || 1)));
       const shades = bytes(grid.visits.data);
       paint(visits, (place) => (shades[place] ? opaque(INFERNO, shades[place] / 255) : [0, 0, 0, 0]));
       grid.action.forEach((map, k) => {
-        const most = Math.max(Math.abs(map.low), Math.abs(map.high)) || 1;
-        paint(acts[k], (place) => opaque(DIVERGING, valueAt(map, place) / most / 2 + 0.5));
+        const [least, most] = endsOf(map);
+        paint(acts[k], (place) => opaque(DIVERGING, (valueAt(map, place) - least) / (most - least || 1)));
       });
     }
     function read() {
       if (cell === null || !now) { reading.textContent = "Point at a map, or move over the maps with the arrow keys, to read its numbers."; return; }
-      const { grid } = now, i = Math.floor(cell / side), j = cell % side;
-      const centre = [i, j].map((k, axis) => grid.low[axis] + ((k + 0.5) / side) * (grid.high[axis] - grid.low[axis]));
-      reading.textContent = `${across} ${number(centre[0])}, ${up} ${number(centre[1])}: `
-        + `members ${grid.members.map((map) => readingOf(map, cell)).join(", ")}; deviation ${readingOf(grid.std, cell)}; `
-        + `mean action ${grid.action.map((map) => readingOf(map, cell)).join(", ")}; visits about ${whole(visitsAt(grid.visits, cell))}`;
+      const { grid } = now, [i, j] = split(cell);
+      const where = square ? `${up} ${i + 1}, ${across} ${j + 1}` : [across, up].map((name, axis) => `${name} ${number(grid.low[axis] + (([i, j][axis] + 0.5) / side) * (grid.high[axis] - grid.low[axis]))}`).join(", ");
+      if (grid.there && !bytes(grid.there)[cell]) { reading.textContent = `${where}: it cannot be reached.`; return; }
+      reading.textContent = `${where}: members ${grid.members.map((map) => readingOf(map, cell)).join(", ")}; `
+        + (grid.mean ? `mean ${readingOf(grid.mean, cell)}; ` : "") + `deviation ${readingOf(grid.std, cell)}; `
+        + grid.action.map((map) => `${map.name} ${readingOf(map, cell)}; `).join("") + `visits about ${whole(visitsAt(grid.visits, cell))}`;
     }
     const move = (place) => { cell = place; paintAll(); read(); };
-    for (const map of [...each, std, visits, ...acts]) {
+    for (const map of [...each, std, visits, ...(mean ? [mean] : []), ...acts]) {
       const point = (event) => {
         const frame = map.getBoundingClientRect();
-        const i = Math.floor(((event.clientX - frame.left) / frame.width) * side), j = side - 1 - Math.floor(((event.clientY - frame.top) / frame.height) * side);
-        if (i >= 0 && j >= 0 && i < side && j < side) move(i * side + j);
+        const x = Math.floor(((event.clientX - frame.left) / frame.width) * side), y = Math.floor(((event.clientY - frame.top) / frame.height) * side);
+        if (x >= 0 && y >= 0 && x < side && y < side) move(placeAt(x, y));
       };
       map.addEventListener("pointermove", point); map.addEventListener("pointerdown", point);
       map.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") move(null); });
     }
     group.addEventListener("keydown", (event) => {
       if (event.target !== group) return;
-      const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+      const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
       if (event.key === "Escape") move(null);
       else if (event.key in moves) {
         event.preventDefault();
-        const from = cell === null ? [Math.floor(side / 2), Math.floor(side / 2)] : [Math.floor(cell / side), cell % side];
-        const [i, j] = from.map((k, axis) => Math.max(0, Math.min(side - 1, k + moves[event.key][axis])));
-        move(i * side + j);
+        const from = pixel(cell === null ? placeAt(Math.floor(side / 2), Math.floor(side / 2)) : cell);
+        move(placeAt(...from.map((k, axis) => Math.max(0, Math.min(side - 1, k + moves[event.key][axis])))));
       }
     });
     return (seed, moment) => {
@@ -541,10 +549,11 @@
       const [low, high] = [Math.min(...maps.map((each) => each.members[0].low)), Math.max(...maps.map((each) => each.members[0].high))];
       const stdHigh = Math.max(...maps.map((each) => each.std.high));
       now = { grid, low, high, stdHigh };
-      note.textContent = `After ${whole(moment.steps)} steps, with the policy’s mean action.` + (moment.members > grid.members.length ? ` The first ${grid.members.length} of ${moment.members} members.` : ` n = ${moment.members} member${moment.members === 1 ? "" : "s"}.`)
-        + ` From left to right ${across} ${number(grid.low[0])} to ${number(grid.high[0])}, upwards ${up} ${number(grid.low[1])} to ${number(grid.high[1])}.`;
-      bars.members.set(number(low), "value", number(high)); bars.std.set("0", "", number(stdHigh)); bars.visits.set("1", `of ${whole(grid.visits.total)}`, `${whole(grid.visits.most)} visits`);
-      grid.action.forEach((map, k) => { const most = Math.max(Math.abs(map.low), Math.abs(map.high)) || 1; bars.acts[k].set(number(-most), "0", number(most)); });
+      note.textContent = `After ${whole(moment.steps)} steps, ${square ? "each member with the action that is best by itself" : "with the action that evaluations play"}.` + (moment.members > grid.members.length ? ` The first ${grid.members.length} of ${moment.members} members.` : ` n = ${moment.members} member${moment.members === 1 ? "" : "s"}.`)
+        + (square ? ` From left to right ${across} 1 to ${side}, downwards ${up} 1 to ${side}. Cells that cannot be reached are empty.`
+          : ` From left to right ${across} ${number(grid.low[0])} to ${number(grid.high[0])}, upwards ${up} ${number(grid.low[1])} to ${number(grid.high[1])}.`);
+      bars.members.set(number(low), "value", number(high)); bars.mean.set(number(low), "value", number(high)); bars.std.set("0", "", number(stdHigh)); bars.visits.set("1", `of ${whole(grid.visits.total)}`, `${whole(grid.visits.most)} visits`);
+      grid.action.forEach((map, k) => { const [least, most] = endsOf(map); bars.acts[k].set(number(least), map.signed ? "0" : "", number(most)); });
       paintAll(); read();
     };
   }

@@ -123,7 +123,7 @@ PAGE = """# {name}
 
 ![Return of an episode against steps]({curve})
 
-{seeds}. An evaluation is the mean return of {episodes} episodes with the policy's mean action; dots are the episodes of
+{seeds}. An evaluation is the mean return of {episodes} episodes with the action believed best; dots are the episodes of
 training, at the end of the up to 1,000 steps in which they ended. The environment is {path}. Device: {device}.
 
 {table}

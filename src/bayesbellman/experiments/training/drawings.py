@@ -1,4 +1,4 @@
-"""Pictures of our own environments: a hill with its car, a rail with its cart and pole."""
+"""Pictures of our own environments: a hill with its car, a rail with its cart and pole, a sea with its diver."""
 
 import math
 from collections.abc import Callable
@@ -11,8 +11,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from bayesbellman.envs import cart_pole_balance, cart_pole_swing_up
+from bayesbellman.envs.cart_pole_balance import CartPoleBalance
+from bayesbellman.envs.cart_pole_swing_up import CartPoleSwingUp
 from bayesbellman.envs.cartpole import LENGTH, RAIL, CartPole
-from bayesbellman.envs.mountain_car import MountainCar
+from bayesbellman.envs.deep_sea import DeepSea
+from bayesbellman.envs.mountain_car import AbstractMountainCar, MountainCarDiscrete
+from bayesbellman.envs.pole_physics import TO_CENTRE
 from bayesbellman.experiments.plotting import BLUE, FAINT, INK, ORANGE
 
 Frame = UInt8[np.ndarray, "height width 3"]
@@ -20,26 +25,32 @@ Draw = Callable[[Any, str], Frame]
 """A state of the environment and a caption, as a picture"""
 SIZE = (3.6, 2.4)
 DPI = 100
-GOAL = 0.45
+DRAWN = "the mountain cars, the cart-poles and Deep Sea are drawn"
 
 
 def drawing_of(env: Any) -> Draw | None:
     """How to draw an environment's states, if it can be drawn."""
-    if isinstance(env, MountainCar):
-        return _mountain_car(env)
+    if isinstance(env, AbstractMountainCar):
+        return _mountain_car(env, goal=0.5 if isinstance(env, MountainCarDiscrete) else 0.45)
     if isinstance(env, CartPole):
-        return _cart_pole()
+        return _cart_pole(RAIL, LENGTH)
+    if isinstance(env, CartPoleBalance):
+        return _cart_pole(cart_pole_balance.FARTHEST, 2 * TO_CENTRE)
+    if isinstance(env, CartPoleSwingUp):
+        return _cart_pole(cart_pole_swing_up.FARTHEST, 2 * TO_CENTRE)
+    if isinstance(env, DeepSea):
+        return _deep_sea(env.size)
     return None
 
 
-def _mountain_car(env: MountainCar) -> Draw:
+def _mountain_car(env: AbstractMountainCar, goal: float) -> Draw:
     """The hill is a sine, whose slope is what pulls the car."""
     low, high = float(env.low[0]), float(env.high[0])
     figure, axes = _stage((low, high), (-1.3, 1.5))
     x = np.linspace(low, high, 200)
     axes.fill_between(x, np.sin(3 * x), -1.3, color=FAINT, alpha=0.4, lw=0)
-    axes.plot([GOAL, GOAL], [np.sin(3 * GOAL), np.sin(3 * GOAL) + 0.4], color=INK)
-    axes.plot([GOAL], [np.sin(3 * GOAL) + 0.4], ">", color=ORANGE)
+    axes.plot([goal, goal], [np.sin(3 * goal), np.sin(3 * goal) + 0.4], color=INK)
+    axes.plot([goal], [np.sin(3 * goal) + 0.4], ">", color=ORANGE)
     (car,) = axes.plot([], [], "o", ms=9, color=BLUE)
 
     def draw(state: Any, caption: str) -> Frame:
@@ -50,9 +61,10 @@ def _mountain_car(env: MountainCar) -> Draw:
     return draw
 
 
-def _cart_pole() -> Draw:
-    figure, axes = _stage((-2.2, 2.2), (-1.35, 1.58))
-    axes.plot([-RAIL, RAIL], [0, 0], color=FAINT, lw=1)
+def _cart_pole(rail: float, length: float) -> Draw:
+    reach = rail + 0.4  # from the middle to where the cart at the rail's end still is in the picture
+    figure, axes = _stage((-reach, reach), (-0.61 * reach, 0.72 * reach))
+    axes.plot([-rail, rail], [0, 0], color=FAINT, lw=1)
     width, height = 0.36, 0.2
     cart = Rectangle((0, 0), width, height, color=BLUE)
     axes.add_patch(cart)
@@ -61,7 +73,26 @@ def _cart_pole() -> Draw:
     def draw(state: Any, caption: str) -> Frame:
         x, angle = float(state.position), float(state.angle)
         cart.set_xy((x - width / 2, -height / 2))
-        pole.set_data([x, x + LENGTH * math.sin(angle)], [0, LENGTH * math.cos(angle)])
+        pole.set_data([x, x + length * math.sin(angle)], [0, length * math.cos(angle)])
+        return _picture(figure, caption)
+
+    return draw
+
+
+def _deep_sea(size: int) -> Draw:
+    """From above to below, a row a step; the treasure is in the corner."""
+    margin = 0.5 + 0.03 * size
+    figure, axes = _stage((-margin, size - 1 + margin), (size + margin, -margin))  # the last step leaves the grid
+    axes.set_aspect("equal")
+    edges = np.arange(size + 1) - 0.5
+    axes.hlines(edges, -0.5, size - 0.5, color=FAINT, lw=0.6)
+    axes.vlines(edges, -0.5, size - 0.5, color=FAINT, lw=0.6)
+    mark = 90 / size
+    axes.plot([size - 1], [size - 1], "*", ms=mark, color=ORANGE)
+    (diver,) = axes.plot([], [], "o", ms=0.8 * mark, color=BLUE)
+
+    def draw(state: Any, caption: str) -> Frame:
+        diver.set_data([int(state.column)], [int(state.row)])
         return _picture(figure, caption)
 
     return draw

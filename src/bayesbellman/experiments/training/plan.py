@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from bayesbellman.doors.agent import Agent, chosen_device
 from bayesbellman.doors.agents import PRIOR_SCALES
 from bayesbellman.doors.players import CompiledPlayer
+from bayesbellman.envs.spaces import Discrete
 from bayesbellman.runs.metrics import finite
 from bayesbellman.runs.provenance import provenance
 
@@ -122,10 +123,12 @@ def device_words(agent: Agent) -> str:
 def prior_words(agent: Agent, settings: Mapping[str, Any]) -> str | None:
     """The scale of the prior functions and where it is from; None where the agent has none."""
     scale = getattr(agent, "prior_scale", None)
-    if scale is None:
+    if not scale:  # none, or prior functions that count for nothing
         return None
     if settings.get("prior_scale") is not None:
         return f"{scale:g}, as given"
     if agent.env_name in PRIOR_SCALES:
         return f"{scale:g}, the paper's for this environment"
+    if agent.actions is Discrete:
+        return f"{scale:g}, a guess: set it to the size of possible returns"
     return f"{scale:g}, a guess: the paper does not have this environment; set it to the size of possible returns"

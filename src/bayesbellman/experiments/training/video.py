@@ -12,11 +12,13 @@ from bayesbellman.doors.agent import Agent
 from bayesbellman.doors.players import LONGEST, CompiledPlayer
 from bayesbellman.envs.base import AbstractControlEnv
 from bayesbellman.envs.registry import make_env
-from bayesbellman.experiments.training.drawings import Frame, drawing_of
+from bayesbellman.experiments.training.drawings import DRAWN, Frame, drawing_of
 
 MOST_FRAMES = 200
-FRAME_MS = 40
-"""How long each is shown"""
+FRAME_MS, SLOW_MS = 40, 400
+"""How long each is shown: of a short episode longer"""
+SHORT_MS = 3_000
+"""An episode is shown so long, if its frames may be that slow"""
 
 
 class Moment(NamedTuple):
@@ -35,9 +37,7 @@ def check_video(path: Path, agent: Agent) -> None:
     if not path.parent.is_dir():
         raise FileNotFoundError(f"--video {path}: there is no folder {path.parent}")
     if isinstance(agent.player, CompiledPlayer) and drawing_of(agent.player.training.env) is None:
-        raise ValueError(
-            f"--video: nobody has drawn {agent.env_name}; MountainCarContinuous-v0 and cart-pole are drawn"
-        )
+        raise ValueError(f"--video: nobody has drawn {agent.env_name}; {DRAWN}")
 
 
 def write_video(path: Path, agent: Agent, episodes: int, seed: int) -> float:
@@ -55,7 +55,8 @@ def write_video(path: Path, agent: Agent, episodes: int, seed: int) -> float:
         if len(moments) > MOST_FRAMES:  # an episode twice as long as thought: every other one goes
             moments, keep = moments[::2], 2 * keep
     images = [Image.fromarray(frame) for frame, _ in moments]
-    durations = [FRAME_MS] * (len(images) - 1) + [1000]
+    pace = min(SLOW_MS, max(FRAME_MS, SHORT_MS // len(images)))
+    durations = [pace] * (len(images) - 1) + [1000]
     images[0].save(path, save_all=True, append_images=images[1:], duration=durations, loop=0)
     return gathered
 
