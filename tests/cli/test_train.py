@@ -20,7 +20,7 @@ from bayesbellman.cli.main import main
 from bayesbellman.cli.train import AGENTS, AgentSettings
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors import agents
-from bayesbellman.doors.agent import Agent
+from bayesbellman.doors.agent import Agent, setting_names
 from bayesbellman.runs.lock import locked
 from bayesbellman.runs.metrics import read_metrics
 
@@ -195,7 +195,7 @@ def test_bad_settings_are_named_and_leave_nothing(tmp_path: Path, capsys, change
 def test_options_are_the_agents_settings_and_hold_no_defaults() -> None:
     """Nothing is said twice: a setting that an agent gains or loses is missed here."""
     options = {field.name: field.default for field in fields(AgentSettings)}
-    assert set(options) == {name for kind in agents.AGENTS.values() for name in agents.setting_names(kind)} - {"seed"}
+    assert set(options) == {name for kind in agents.AGENTS.values() for name in setting_names(kind)} - {"seed"}
     assert set(options.values()) == {None}
     assert set(AGENTS.values()) == set(agents.AGENTS)
     assert inspect.getdoc(AgentSettings)
