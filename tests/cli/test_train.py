@@ -20,7 +20,7 @@ from bayesbellman.cli.main import main
 from bayesbellman.cli.train import AGENTS, AgentSettings
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors import agents
-from bayesbellman.doors.agent import Agent
+from bayesbellman.doors.agent import Agent, setting_names
 from bayesbellman.experiments.training import video as video_of
 from bayesbellman.runs.lock import locked
 from bayesbellman.runs.metrics import read_metrics
@@ -199,7 +199,7 @@ def test_bad_settings_are_named_and_leave_nothing(tmp_path: Path, capsys, change
 def test_options_are_the_agents_settings_and_hold_no_defaults() -> None:
     """Nothing is said twice: a setting that an agent gains or loses is missed here."""
     options = {field.name: field.default for field in fields(AgentSettings)}
-    assert set(options) == {name for kind in agents.AGENTS.values() for name in agents.setting_names(kind)} - {"seed"}
+    assert set(options) == {name for kind in agents.AGENTS.values() for name in setting_names(kind)} - {"seed"}
     assert set(options.values()) == {None}
     assert set(AGENTS.values()) == set(agents.AGENTS)
     assert inspect.getdoc(AgentSettings)
@@ -307,7 +307,7 @@ def sea(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A short run in Deep Sea, without and with a stop on its way; no agent is named."""
     folder = tmp_path_factory.mktemp("sea")
     options = ("--ensemble-size", 2, "--epsilon", 0.1, "--double", True, "--target-period", 2, "--seed", 1)
-    options += (*TINY, "--evaluate-every", 60, "--episodes", 2, "--checkpoint-every", 60)
+    options += (*OPTIONS, "--evaluate-every", 60, "--episodes", 2, "--checkpoint-every", 60)
     assert bbo("train", "deep-sea-4", *options, "--steps", 180, "--out", folder / "whole") == 0
     assert bbo("train", "deep-sea-4", *options, "--steps", 120, "--out", folder / "parts") == 0
     assert bbo("train", "deep-sea-4", *options, "--steps", 180, "--out", folder / "parts", "--resume") == 0

@@ -11,7 +11,8 @@ from tests.sizes import EPISODES, MEMBERS, SIZES
 from bayesbellman.control.train import Played
 from bayesbellman.doors.agent import Agent
 from bayesbellman.doors.agents import BBAC, BootDQN
-from bayesbellman.envs.spaces import box
+from bayesbellman.envs.registry import make_env
+from bayesbellman.envs.spaces import Discrete, Spaces, box, one_hot
 from bayesbellman.experiments.training import sweep
 from bayesbellman.experiments.training.diagnostics import (
     MOST_MOMENTS,
@@ -21,7 +22,7 @@ from bayesbellman.experiments.training.diagnostics import (
     recorded,
     returns_to_go,
 )
-from bayesbellman.experiments.training.maps import CELLS, bounds, canvas_of, cells
+from bayesbellman.experiments.training.maps import CELLS, Plane, Square, bounds, cells, kind_of
 from bayesbellman.experiments.training.plan import Plan
 from bayesbellman.runs.arrays import read_arrays
 from bayesbellman.runs.live_folder import refuse_if_unusable_or_in_use
@@ -86,7 +87,7 @@ def test_what_is_recorded_is_what_the_agent_says(run: Path, tmp_path: Path) -> N
 
 
 def test_maps_of_deep_sea_are_what_the_members_say(tmp_path: Path) -> None:
-    agent = BootDQN("deep-sea-4", **TINY).learn(150)
+    agent = BootDQN("deep-sea-4", **{**TINY, "buffer_size": 500}).learn(150)
     moment = read_moment(Diagnostics(tmp_path, 300, 100, 2).record(agent, 150))
     values = np.stack([agent.uncertainty(np.eye(16), np.full(16, a), members=True).members for a in (0, 1)])
     best = values.max(axis=0)
@@ -108,14 +109,10 @@ def test_maps_of_deep_sea_are_what_the_members_say(tmp_path: Path) -> None:
 
 
 def test_only_squares_that_are_not_too_large_are_drawn() -> None:
-    for name, drawn in (
-        ("deep-sea-50", True),
-        ("deep-sea-51", False),
-        ("CartPole-v1", False),
-        ("MountainCar-v0", True),
-    ):
-        agent = BootDQN(name, **{**TINY, "buffer_size": 20})
-        assert (canvas_of(agent) is not None) is drawn
+    drawn = {"deep-sea-50": Square, "deep-sea-51": None, "CartPole-v1": None, "MountainCar-v0": Plane}
+    assert {name: kind_of(make_env(name).spaces) for name in drawn} == drawn
+    assert kind_of(Spaces(one_hot(12), Discrete(2))) is None
+    assert kind_of(Spaces(one_hot(16), box([0.0], [1.0]))) is None
 
 
 def test_the_same_step_is_written_the_same(tmp_path: Path) -> None:

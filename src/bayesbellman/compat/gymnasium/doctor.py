@@ -348,7 +348,7 @@ def _limit_of(env: gymnasium.Env) -> int | None:
         if isinstance(inner, gymnasium.wrappers.TimeLimit):
             return int(inner._max_episode_steps)
         inner = inner.env
-    return inner.env.time_limit if isinstance(inner, AsGymnasium) else None
+    return getattr(inner.env, "time_limit", None) if isinstance(inner, AsGymnasium) else None
 
 
 def _shown(env: gymnasium.Env, which: str) -> str:

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from bayesbellman.doors.agent import Agent
 from bayesbellman.doors.players import CompiledPlayer
 from bayesbellman.envs.deep_sea import DeepSea
-from bayesbellman.envs.spaces import Box, Discrete
+from bayesbellman.envs.spaces import Box, Discrete, Spaces
 
 CELLS = 32
 """Of a plane, along each of its two dimensions"""
@@ -88,12 +88,17 @@ class Square:
 
 def canvas_of(agent: Agent) -> Plane | Square | None:
     """What to draw on, if the state space can be drawn."""
-    space = agent.spaces.observation
+    kind = kind_of(agent.spaces)
+    return None if kind is None else kind(agent)
+
+
+def kind_of(spaces: Spaces) -> type[Plane] | type[Square] | None:
+    space = spaces.observation
     if space.one_hot:
         side = math.isqrt(space.size)
         square = side**2 == space.size and 2 <= side <= MOST_SQUARE
-        return Square(agent) if square and isinstance(agent.spaces.action, Discrete) else None
-    return Plane(agent) if space.size == 2 else None
+        return Square if square and isinstance(spaces.action, Discrete) else None
+    return Plane if space.size == 2 else None
 
 
 def _sea(agent: Agent) -> DeepSea | None:
