@@ -317,6 +317,23 @@ def nonlinear_tuning() -> str:
     return "\n".join([*(line for line in report if line.startswith("|")), "", note])
 
 
+def deep_sea() -> str:
+    """Episodes to learn, of both agents by size and of the ablations, and how they grow."""
+    columns = ("agent", "size", "runs", "learnt", "episodes to learn, median", "least", "most", "episodes at most")
+    lines, notes = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)], []
+    for folder in (RESULTS / "deep_sea", RESULTS / "deep_sea_harder"):
+        with (folder / "summary.csv").open(newline="", encoding="utf-8") as file:
+            lines += [f"| {' | '.join(row[name] for name in columns)} |" for row in csv.DictReader(file)]
+        made = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+        notes.append(
+            f"`{made['command']}`, commit {made['commit']}, {made['machine']}, {made['seconds'] / 60:.1f} minutes."
+        )
+    growth = json.loads((RESULTS / "deep_sea" / "growth.json").read_text(encoding="utf-8"))
+    fitted = f"{growth['exponent']:.2f} ± {growth['exponent_stderr']:.2f}"
+    words = f"Learning times of BootDQN+Prior grow as N to the power of {fitted} (all runs, sizes 10 to 50)."
+    return "\n".join([*lines, "", words, "", *notes])
+
+
 def tsitsiklis() -> str:
     """Where each method ends on the triangle."""
     with (RESULTS / "tsitsiklis" / "summary.csv").open(newline="", encoding="utf-8") as file:
@@ -355,6 +372,7 @@ BLOCKS = {
     "checkpoints": (ROOT / "docs" / "guides" / "resuming.md", checkpoints),
     "control_gpu": (ROOT / "docs" / "control.md", control_gpu),
     "nonlinear": (ROOT / "docs" / "nonlinear_experiments.md", nonlinear),
+    "deep_sea": (ROOT / "docs" / "algorithms" / "boot_dqn.md", deep_sea),
     "nonlinear_tuning": (ROOT / "docs" / "nonlinear_experiments.md", nonlinear_tuning),
     "tsitsiklis": (ROOT / "docs" / "tsitsiklis.md", tsitsiklis),
     "linear_quirks": (ROOT / "docs" / "linear_experiments.md", linear_quirks),

@@ -112,6 +112,7 @@ BLOCKS = [
     "checkpoints",
     "control_gpu",
     "mountain_car",
+    "deep_sea",
     "nonlinear",
     "nonlinear_tuning",
     "tsitsiklis",
