@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.browser import chromium
-from tests.experiments.synthetic_runs import write_run
+from tests.experiments.synthetic_runs import square_moment, write_run
 from tests.experiments.test_report import HOSTILE
 
 from bayesbellman.experiments.report.collect import collect
 from bayesbellman.experiments.report.live import make_server
 from bayesbellman.experiments.report.page import render, write_page
+from bayesbellman.experiments.training.diagnostics import recorded
+from bayesbellman.runs.arrays import write_arrays
 
 PROGRAM = chromium.find()
 pytestmark = pytest.mark.skipif(
@@ -84,6 +87,36 @@ def test_seeds_and_runs_are_switched(tab: chromium.Tab, page: Path) -> None:
     assert tab.js("document.querySelectorAll('circle.dot').length") < dots
     tab.js("document.getElementById('curves-toggles-r0').click()")
     assert lines(tab) == {"r0s0", "r0s3", "r0", "r1s0"}
+    assert tab.complaints() == []
+
+
+def test_cells_of_deep_sea_go_down_and_some_are_empty(tab: chromium.Tab, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "sea", maps=False, members=3, env="deep-sea-5", agent="BootDQN")
+    for place, path in enumerate(recorded(run / "diagnostics")):
+        write_arrays(path, square_moment(np.random.default_rng(place), 3, 5))
+    write_page(tmp_path / "sea.html", render(collect([run])))
+    tab.open((tmp_path / "sea.html").as_uri())
+    assert tab.js("document.querySelectorAll('canvas.map').length") == 3 + 3 + 2  # members, wholes, choices
+    visits = "[...document.querySelectorAll('canvas.map')[3].getContext('2d').getImageData(0, 0, 5, 5).data]"
+    opaque = np.reshape(tab.js(visits), (5, 5, 4))[..., 3] == 255
+    np.testing.assert_array_equal(opaque, np.tri(5, dtype=bool))  # rows go down, columns across
+    before = tab.js(PICTURE)
+    set_range(tab, "beliefs-moment", 0)
+    assert tab.js(PICTURE) != before
+    tab.js("document.querySelector('.panels').focus()")
+    for _ in range(2):
+        tab.press("ArrowLeft")
+    text = "document.getElementById('reading').textContent"
+    assert tab.js(text).startswith("row 3, column 1: members ")
+    assert "share of members that go right 0." in tab.js(text)
+    for _ in range(3):
+        tab.press("ArrowUp")
+    for _ in range(2):
+        tab.press("ArrowRight")
+    assert tab.js(text) == "row 1, column 3: it cannot be reached."
+    for width, phone in (LAPTOP[0], False), (PHONE[0], True):
+        tab.look(width, 800, phone=phone)
+        assert tab.js("document.documentElement.scrollWidth <= window.innerWidth")
     assert tab.complaints() == []
 
 

@@ -98,3 +98,18 @@ def moment(draw: np.random.Generator, members: int, *, maps: bool) -> dict[str, 
             "grid_action": draw.uniform(-1, 1, (1, 32, 32)).astype(np.float16),
         }
     return arrays
+
+
+def square_moment(draw: np.random.Generator, members: int, side: int) -> dict[str, np.ndarray]:
+    """As `look` gives it of Deep Sea."""
+    there, shape = np.tri(side, dtype=bool), (side, side)
+    return moment(draw, members, maps=False) | {
+        "num_actions": np.asarray(2, np.int32),
+        "grid_there": there,
+        "grid_goes_right": np.asarray(True),
+        "grid_members": draw.normal(size=(members, *shape)).astype(np.float16),
+        "grid_mean": draw.normal(size=shape).astype(np.float16),
+        "grid_std": np.abs(draw.normal(size=shape)).astype(np.float16),
+        "grid_visits": (there * draw.integers(1, 100, shape)).astype(np.uint32),
+        "grid_action": draw.uniform(0, 1, (2, *shape)).astype(np.float16),
+    }
