@@ -383,7 +383,7 @@ def test_asked_to_stop_it_keeps_what_was_learnt(tmp_path: Path) -> None:
 def test_the_second_signal_stops_at_once(tmp_path: Path) -> None:
     """Also inside a piece that takes long."""
     out = tmp_path / "run"
-    large = ("--batch-size", 1000, "--hidden", 256, 256)
+    large = ("--batch-size", 1000, "--buffer-size", 1000, "--hidden", 256, 256)
     process = begun(out, 1, "MountainCarContinuous-v0", *OPTIONS, *large)
     process.send_signal(signal.SIGTERM)
     time.sleep(0.5)
