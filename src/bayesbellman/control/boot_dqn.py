@@ -19,7 +19,7 @@ from bayesbellman.core.bellman import EmpiricalBellman, ExpectedBellman, GreedyB
 from bayesbellman.core.trees import slow_update
 from bayesbellman.core.types import Metrics, Transition
 from bayesbellman.envs.spaces import Spaces
-from bayesbellman.nn.action_values import ActionValues
+from bayesbellman.nn.action_values import ActionValues, Seen, Tabulated, cell_of
 from bayesbellman.nn.mlp import relu
 from bayesbellman.nn.priors import WithPrior
 from bayesbellman.nn.scaling import Scaling
@@ -98,7 +98,7 @@ class BootDQN(AbstractAgent[BootDQNState]):
     ) -> Int[Array, ""]:
         """What the episode's member believes best; with probability epsilon, any."""
         member = jax.tree.map(lambda x: x[context], self._members(state))
-        values = member.outputs(state.scaling(observation))
+        values = member.outputs(self._seen(state, observation))
         return self._or_random(key, jnp.argmax(values, axis=-1), values.shape[-1])
 
     def act_best(self, state: BootDQNState, observation: Float[Array, "*batch d"]) -> Int[Array, "*batch"]:
@@ -118,13 +118,13 @@ class BootDQN(AbstractAgent[BootDQNState]):
     def values(
         self, state: BootDQNState, observation: Float[Array, "*batch d"], action: Int[Array, "*batch"]
     ) -> Float[Array, "L ..."]:
-        inputs = (state.scaling(observation), action)
+        inputs = (self._seen(state, observation), action)
         return jax.vmap(lambda member: member(inputs))(self._members(state))
 
     def update(
         self, key: Key[Array, ""], state: BootDQNState, batch: Transition, index: Int[Array, " batch"]
     ) -> tuple[BootDQNState, Metrics]:
-        batch = scaled(batch, state.scaling)
+        batch = scaled(batch, lambda observation: self._seen(state, observation))
         targets = self._targets(state, batch)
         weights = batch.weight * shown(state.mask_key, self.ensemble_size, self.bootstrap, index)
         posterior, metrics = self._posterior(None).update_each(
@@ -150,7 +150,10 @@ class BootDQN(AbstractAgent[BootDQNState]):
         def of_member(omega: WithPrior, next_action: Int[Array, " batch"] | None) -> Float[Array, " batch"]:
             return pushforward(bellman, omega, batch, next_action).targets
 
-        return jax.vmap(of_member)(self._with_priors(state, state.omega), next_action)
+        omega = state.omega
+        if omega.fewer_cells_than(batch.reward.size):
+            omega = jax.vmap(ActionValues.tabulated)(omega)
+        return jax.vmap(of_member)(self._with_priors(state, omega), next_action)
 
     def _or_random(self, key: Key[Array, ""], action: Int[Array, "*batch"], number: int) -> Int[Array, "*batch"]:
         if isinstance(self.epsilon, float) and self.epsilon == 0:
@@ -161,13 +164,19 @@ class BootDQN(AbstractAgent[BootDQNState]):
         return jnp.where(whether, any_action, action.astype(jnp.int32))
 
     def _all_values(self, state: BootDQNState, observation: Float[Array, "*batch d"]) -> Float[Array, "L ..."]:
-        seen = state.scaling(observation)
+        seen = self._seen(state, observation)
         return jax.vmap(lambda member: member.outputs(seen))(self._members(state))
+
+    def _seen(self, state: BootDQNState, observation: Float[Array, "*batch d"]) -> Seen:
+        """What the networks take in; a cell is found once for all of them."""
+        if state.omega.table is not None:
+            return cell_of(observation)
+        return state.scaling(observation)
 
     def _members(self, state: BootDQNState) -> WithPrior:
         return self._with_priors(state, state.posterior.members.phi)
 
-    def _with_priors(self, state: BootDQNState, networks: ActionValues) -> WithPrior:
+    def _with_priors(self, state: BootDQNState, networks: ActionValues | Tabulated) -> WithPrior:
         scale = jnp.broadcast_to(jnp.asarray(self.prior_scale, dtype=float), (self.ensemble_size,))
         return WithPrior(networks, state.posterior.priors, scale)
 

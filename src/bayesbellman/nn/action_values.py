@@ -5,32 +5,64 @@ and a network that is never trained is a table altogether.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Float, Int, Key
 
 from bayesbellman.nn.mlp import MLP, relu
 
 
+class Cell(eqx.Module):
+    """Where a one-hot observation is: the number of its cell, and 1; in no cell, any number and 0."""
+
+    place: Int[Array, "*batch"]
+    there: Float[Array, "*batch"]
+
+
+def cell_of(observation: Float[Array, "*batch cells"]) -> Cell:
+    """Which entry of a one-hot vector is 1, and whether one is.
+
+    By a product, which a CPU does faster than it searches, and at full precision, since numbers of cells must be exact.
+    """
+    cells = observation.shape[-1]
+    columns = jnp.stack([jnp.arange(cells, dtype=observation.dtype), jnp.ones(cells, observation.dtype)], axis=-1)
+    found = jnp.matmul(observation, columns, precision=jax.lax.Precision.HIGHEST)
+    return Cell(found[..., 0].astype(jnp.int32), found[..., 1])
+
+
+@custom_vmap
+def _take(table: Float[Array, "cells width"], place: Int[Array, "*batch"]) -> Float[Array, "*batch width"]:
+    return table.at[place].get(mode="promise_in_bounds")
+
+
+@_take.def_vmap
+def _take_each(axis_size: int, batched: list, table: Float[Array, "..."], place: Int[Array, "..."]) -> tuple:
+    """In many tables, each gets places of its own, though they be the same: so XLA need not transpose what it takes."""
+    if not batched[0]:
+        return _take(table, place), True
+    places = place if batched[1] else jnp.broadcast_to(place, (axis_size, *place.shape))
+    return jax.vmap(_take.fun)(table, places), True
+
+
 @jax.custom_vjp
-def look_up(table: Float[Array, "cells width"], cell: Int[Array, "*batch"]) -> Float[Array, "*batch width"]:
-    """``table[cell]``. Its gradient gathers what fell on each cell, on a GPU by a product: always in one order."""
-    return table[cell]
+def look_up(table: Float[Array, "cells width"], place: Int[Array, "*batch"]) -> Float[Array, "*batch width"]:
+    """``table[place]``. Its gradient gathers what fell on each cell, on a GPU by a product: always in one order."""
+    return _take(table, place)
 
 
-def _look_up_forward(table: Float[Array, "cells width"], cell: Int[Array, "*batch"]) -> tuple:
-    return table[cell], (cell, table.shape[0])
+def _look_up_forward(table: Float[Array, "cells width"], place: Int[Array, "*batch"]) -> tuple:
+    return _take(table, place), (place, table.shape[0])
 
 
 def _look_up_backward(kept: tuple, cotangent: Float[Array, "*batch width"]) -> tuple:
-    cell, cells = kept
-    flat, rows = cell.reshape(-1), cotangent.reshape(-1, cotangent.shape[-1])
+    place, cells = kept
+    flat, rows = place.reshape(-1), cotangent.reshape(-1, cotangent.shape[-1])
 
     def add_up(flat: Int[Array, " n"], rows: Float[Array, "n width"]) -> Float[Array, "cells width"]:
-        return jnp.zeros((cells, rows.shape[-1]), rows.dtype).at[flat].add(rows)
+        return jnp.zeros((cells, rows.shape[-1]), rows.dtype).at[flat].add(rows, mode="promise_in_bounds")
 
     def multiply(flat: Int[Array, " n"], rows: Float[Array, "n width"]) -> Float[Array, "cells width"]:
         return jax.nn.one_hot(flat, cells, dtype=rows.dtype, axis=0) @ rows
@@ -41,25 +73,24 @@ def _look_up_backward(kept: tuple, cotangent: Float[Array, "*batch width"]) -> t
 look_up.defvjp(_look_up_forward, _look_up_backward)
 
 
-def cell_of(observation: Float[Array, "*batch cells"]) -> tuple[Int[Array, "*batch"], Float[Array, "*batch"]]:
-    """Which entry of a one-hot vector is 1, and whether one is (1 or 0)."""
-    return jnp.argmax(observation, axis=-1), jnp.max(observation, axis=-1)
-
-
 def chosen(values: Float[Array, "*batch actions"], action: Int[Array, "*batch"]) -> Float[Array, "*batch"]:
     """The value of the action taken."""
     taken = jax.nn.one_hot(action, values.shape[-1], dtype=values.dtype)
     return jnp.sum(taken * values, axis=-1)
 
 
+Seen = Float[Array, "*batch d"] | Cell
+"""An observation, or the cell that it tells of"""
+
+
 class Tabulated(eqx.Module):
-    """Values of each action in each cell; in no cell, 0."""
+    """Values of each action in each cell; in no cell, where an episode is over, 0."""
 
     table: Float[Array, "cells actions"]
 
-    def outputs(self, observation: Float[Array, "*batch cells"]) -> Float[Array, "*batch actions"]:
-        cell, there = cell_of(observation)
-        return there[..., None] * self.table[cell]
+    def outputs(self, observation: Seen) -> Float[Array, "*batch actions"]:
+        cell = observation if isinstance(observation, Cell) else cell_of(observation)
+        return cell.there[..., None] * look_up(self.table, cell.place)
 
     def __call__(self, inputs: tuple) -> Float[Array, "*batch"]:
         observation, action = inputs
@@ -72,13 +103,12 @@ class Table(eqx.Module):
     rows: Float[Array, "cells width"]
     bias: Float[Array, " width"]
 
-    def __call__(self, observation: Float[Array, "*batch cells"]) -> Float[Array, "*batch width"]:
-        cell, there = cell_of(observation)
-        return there[..., None] * look_up(self.rows, cell) + self.bias
-
 
 class ActionValues(eqx.Module):
-    """A network of observations; called with (observation, action), it gives the value of that action."""
+    """A network of observations; called with (observation, action), it gives the value of that action.
+
+    Of one-hot observations: 0 in no cell.
+    """
 
     table: Table | None
     """The first layer, where observations are one-hot"""
@@ -102,11 +132,18 @@ class ActionValues(eqx.Module):
         rest = MLP(whole.kernels[1:], whole.biases[1:], activation)
         return cls(Table(whole.kernels[0].T, whole.biases[0]), rest)
 
-    def outputs(self, observation: Float[Array, "*batch d"]) -> Float[Array, "*batch actions"]:
-        x: Any = observation
-        if self.table is not None:
-            x = self.network.activation(self.table(observation))
-        return self.network.outputs(x)
+    def outputs(self, observation: Seen) -> Float[Array, "*batch actions"]:
+        if self.table is None:
+            return self.network.outputs(observation)
+        cell = observation if isinstance(observation, Cell) else cell_of(observation)
+        if self.fewer_cells_than(cell.place.size):
+            return self.tabulated().outputs(cell)
+        rows = look_up(self.table.rows, cell.place)
+        return cell.there[..., None] * self.network.outputs(self.network.activation(rows + self.table.bias))
+
+    def fewer_cells_than(self, number: int) -> bool:
+        """Whether so many observations cost more than to work out each cell once."""
+        return self.table is not None and self.table.rows.shape[-2] <= number
 
     def __call__(self, inputs: tuple) -> Float[Array, "*batch"]:
         observation, action = inputs
