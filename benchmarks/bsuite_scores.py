@@ -125,8 +125,8 @@ def write(out: Path, rows: list[tuple], origin: dict[str, Any]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     result = {"rows": [dict(zip(HEADER, one, strict=True)) for one in rows], "origin": origin}
     (out / "scores.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    text = f"# BootDQN in bsuite\n\n{markdown(HEADER, rows)}\n\n## Made by\n\n```json\n{json.dumps(origin, indent=2)}\n```\n"
-    (out / "scores.md").write_text(text, encoding="utf-8")
+    made = f"## Made by\n\n```json\n{json.dumps(origin, indent=2)}\n```\n"
+    (out / "scores.md").write_text(f"# BootDQN in bsuite\n\n{markdown(HEADER, rows)}\n\n{made}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ class ActionValues(eqx.Module):
         return chosen(self.outputs(observation), action)
 
     def _layers(self, x: Any) -> Float[Array, "*batch actions"]:
-        """As `MLP.outputs`, but all products are plain ones: for narrow layers they cost less, however few the inputs."""
+        """As `MLP.outputs`, but in plain products alone: of narrow layers they cost less, also with few inputs."""
         *inner, last = zip(self.network.kernels, self.network.biases, strict=True)
         for kernel, bias in inner:
             x = self.network.activation(x @ kernel.T + bias)
