@@ -23,8 +23,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # before JAX counts the cores
-
 import jax
 import jax.numpy as jnp
 
@@ -147,6 +145,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 20])
     arguments = parser.parse_args()
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # before JAX first computes, and counts the cores
     contenders = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # bsuite's, about its packages
