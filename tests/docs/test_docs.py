@@ -108,6 +108,8 @@ BLOCKS = [
     "pendulum",
     "control_speed",
     "checkpoints",
+    "bsuite_scores",
+    "discrete_speed",
     "control_gpu",
     "mountain_car",
     "nonlinear",
