@@ -277,6 +277,33 @@ def control_speed() -> str:
     return "\n".join([*lines, "", f"{made}, {origin['machine']}."])
 
 
+def bsuite_scores() -> str:
+    """BootDQN's scores in bsuite, by setting."""
+    result = json.loads((RESULTS / "bsuite" / "scores.json").read_text(encoding="utf-8"))
+    origin, columns = result["origin"], list(result["rows"][0])
+    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    for row in result["rows"]:
+        shown = [f"{cell:.3g}" if isinstance(cell, float) else f"{cell}" for cell in row.values()]
+        lines.append(f"| {' | '.join(shown)} |")
+    made = f"`{origin['command']}`, bsuite {origin['peers']['bsuite']}, jax {origin['packages']['jax']}"
+    note = f"{made}, seed {origin['seed']}, commit {origin['commit']}, {origin['machine']}."
+    return "\n".join([*lines, "", note])
+
+
+def discrete_speed() -> str:
+    """BootDQN beside bsuite's."""
+    result = json.loads((RESULTS / "benchmarks" / "discrete_cpu.json").read_text(encoding="utf-8"))
+    origin, columns = result["origin"], list(result["rows"][0])
+    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    for row in result["rows"]:
+        shown = [f"{cell:.3g}" if isinstance(cell, float) else f"{cell}" for cell in row.values()]
+        lines.append(f"| {' | '.join(shown)} |")
+    peers = ", ".join(f"{name} {version}" for name, version in origin["peers"].items())
+    made = f"`{origin['command']}`, {peers}, jax {origin['packages']['jax']}, commit {origin['commit']}"
+    rate = f"the matrix rate is {origin['matrix_rate'] / 1e9:.0f} GFLOP a CPU second"
+    return "\n".join([*lines, "", f"{made}, {origin['machine']}, of which one was used; {rate}."])
+
+
 def nonlinear() -> str:
     """Final errors of the five methods on the three tasks, and the claims."""
     from bayesbellman.experiments.checking import judge
@@ -370,6 +397,8 @@ BLOCKS = {
     "control_speed": (ROOT / "docs" / "control.md", control_speed),
     "mountain_car": (ROOT / "docs" / "control.md", mountain_car),
     "checkpoints": (ROOT / "docs" / "guides" / "resuming.md", checkpoints),
+    "bsuite_scores": (ROOT / "docs" / "bsuite.md", bsuite_scores),
+    "discrete_speed": (ROOT / "docs" / "bsuite.md", discrete_speed),
     "control_gpu": (ROOT / "docs" / "control.md", control_gpu),
     "nonlinear": (ROOT / "docs" / "nonlinear_experiments.md", nonlinear),
     "deep_sea": (ROOT / "docs" / "algorithms" / "boot_dqn.md", deep_sea),

@@ -110,6 +110,8 @@ BLOCKS = [
     "pendulum",
     "control_speed",
     "checkpoints",
+    "bsuite_scores",
+    "discrete_speed",
     "control_gpu",
     "mountain_car",
     "deep_sea",

@@ -19,7 +19,7 @@ from bayesbellman.core.bellman import EmpiricalBellman, ExpectedBellman, GreedyB
 from bayesbellman.core.trees import slow_update
 from bayesbellman.core.types import Metrics, Transition
 from bayesbellman.envs.spaces import Spaces
-from bayesbellman.nn.action_values import ActionValues
+from bayesbellman.nn.action_values import ActionValues, Seen, cell_of, chosen
 from bayesbellman.nn.mlp import relu
 from bayesbellman.nn.priors import WithPrior
 from bayesbellman.nn.scaling import Scaling
@@ -98,7 +98,7 @@ class BootDQN(AbstractAgent[BootDQNState]):
     ) -> Int[Array, ""]:
         """What the episode's member believes best; with probability epsilon, any."""
         member = jax.tree.map(lambda x: x[context], self._members(state))
-        values = member.outputs(state.scaling(observation))
+        values = member.outputs(self._seen(state, observation))
         return self._or_random(key, jnp.argmax(values, axis=-1), values.shape[-1])
 
     def act_best(self, state: BootDQNState, observation: Float[Array, "*batch d"]) -> Int[Array, "*batch"]:
@@ -118,13 +118,13 @@ class BootDQN(AbstractAgent[BootDQNState]):
     def values(
         self, state: BootDQNState, observation: Float[Array, "*batch d"], action: Int[Array, "*batch"]
     ) -> Float[Array, "L ..."]:
-        inputs = (state.scaling(observation), action)
+        inputs = (self._seen(state, observation), action)
         return jax.vmap(lambda member: member(inputs))(self._members(state))
 
     def update(
         self, key: Key[Array, ""], state: BootDQNState, batch: Transition, index: Int[Array, " batch"]
     ) -> tuple[BootDQNState, Metrics]:
-        batch = scaled(batch, state.scaling)
+        batch = scaled(batch, lambda observation: self._seen(state, observation))
         targets = self._targets(state, batch)
         weights = batch.weight * shown(state.mask_key, self.ensemble_size, self.bootstrap, index)
         posterior, metrics = self._posterior(None).update_each(
@@ -139,18 +139,24 @@ class BootDQN(AbstractAgent[BootDQNState]):
         return following, {"critic_loss": metrics["fit"], "target": jnp.mean(targets)}
 
     def _targets(self, state: BootDQNState, batch: Transition) -> Float[Array, "L batch"]:
-        """Each member's ``r + gamma max_a' Q_omega_l(s', a')``; with ``double``, a' is psi_l's choice."""
-        bellman: EmpiricalBellman = GreedyBellman(lambda omega, observation: omega.outputs(observation))
+        """Each member's ``r + gamma max_a' Q_omega_l(s', a')``; with ``double``, a' is psi_l's choice.
+
+        Their values at s' are worked out for the batch as a whole, not for each transition.
+        """
+        next_values = self._each_outputs(self._with_priors(state, state.omega), batch.next_observation)
+        bellman: EmpiricalBellman = GreedyBellman(lambda _, values: values)
         next_action = None
         if self.double:
-            bellman = ExpectedBellman(lambda omega, observation, action: omega((observation, action)))
-            best = jax.vmap(lambda member: jnp.argmax(member.outputs(batch.next_observation), axis=-1))
-            next_action = best(self._members(state))
+            bellman = ExpectedBellman(lambda _, values, action: chosen(values, action))
+            next_action = jnp.argmax(self._each_outputs(self._members(state), batch.next_observation), axis=-1)
 
-        def of_member(omega: WithPrior, next_action: Int[Array, " batch"] | None) -> Float[Array, " batch"]:
-            return pushforward(bellman, omega, batch, next_action).targets
+        def of_member(
+            values: Float[Array, "batch actions"], next_action: Int[Array, " batch"] | None
+        ) -> Float[Array, " batch"]:
+            seen = Transition(batch.observation, batch.action, batch.reward, batch.discount, values, batch.weight)
+            return pushforward(bellman, None, seen, next_action).targets
 
-        return jax.vmap(of_member)(self._with_priors(state, state.omega), next_action)
+        return jax.vmap(of_member)(next_values, next_action)
 
     def _or_random(self, key: Key[Array, ""], action: Int[Array, "*batch"], number: int) -> Int[Array, "*batch"]:
         if isinstance(self.epsilon, float) and self.epsilon == 0:
@@ -161,8 +167,17 @@ class BootDQN(AbstractAgent[BootDQNState]):
         return jnp.where(whether, any_action, action.astype(jnp.int32))
 
     def _all_values(self, state: BootDQNState, observation: Float[Array, "*batch d"]) -> Float[Array, "L ..."]:
-        seen = state.scaling(observation)
-        return jax.vmap(lambda member: member.outputs(seen))(self._members(state))
+        return self._each_outputs(self._members(state), self._seen(state, observation))
+
+    @staticmethod
+    def _each_outputs(members: WithPrior, seen: Seen) -> Float[Array, "L ..."]:
+        return jax.vmap(lambda member: member.outputs(seen))(members)
+
+    def _seen(self, state: BootDQNState, observation: Float[Array, "*batch d"]) -> Seen:
+        """What the networks take in; a cell is found once for all of them."""
+        if state.omega.table is not None:
+            return cell_of(observation)
+        return state.scaling(observation)
 
     def _members(self, state: BootDQNState) -> WithPrior:
         return self._with_priors(state, state.posterior.members.phi)

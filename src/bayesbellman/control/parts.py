@@ -3,6 +3,9 @@
 Losses are written once, for one critic and a batch (paper, "Bayesian Bellman Actor-Critic"; Haarnoja et al. 2018).
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -107,7 +110,7 @@ def observation_scaling(spaces: Spaces, wanted: bool) -> Scaling:
     return Scaling(jnp.full_like(low, -jnp.inf), jnp.full_like(high, jnp.inf))
 
 
-def scaled(batch: Transition, scaling: Scaling) -> Transition:
+def scaled(batch: Transition, scaling: Callable[[Array], Any]) -> Transition:
     """The batch as the networks see it."""
     return Transition(
         scaling(batch.observation),
