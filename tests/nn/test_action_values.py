@@ -33,20 +33,20 @@ def test_gradients_are_those_of_the_dense_network(several: jax.Array) -> None:
 
     theirs, ours = jax.grad(loss)(dense), jax.grad(loss)(table)
     assert ours.table is not None
-    np.testing.assert_allclose(ours.table.kernel, theirs.network.kernels[0], rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(ours.table.rows, theirs.network.kernels[0].T, rtol=1e-4, atol=1e-7)
     np.testing.assert_allclose(ours.table.bias, theirs.network.biases[0], rtol=1e-4, atol=1e-7)
     np.testing.assert_allclose(ours.network.kernels[0], theirs.network.kernels[1], rtol=1e-4, atol=1e-7)
 
 
 def test_looking_up_in_many_tables_has_the_gradient_of_indexing() -> None:
     tables = jax.random.normal(KEY, (2, 6, 3))
-    place = jnp.array([0, 2, 2, 2])
+    place = jnp.array([0, 5, 5, 5])
 
     def ours(table: jax.Array) -> jax.Array:
         return jnp.sum(jnp.sin(look_up(table, place)))
 
     def theirs(table: jax.Array) -> jax.Array:
-        return jnp.sum(jnp.sin(table[:, place]))
+        return jnp.sum(jnp.sin(table[place]))
 
     np.testing.assert_allclose(jax.vmap(jax.grad(ours))(tables), jax.vmap(jax.grad(theirs))(tables), rtol=1e-6)
 

@@ -36,28 +36,24 @@ def cell_of(observation: Float[Array, "*batch cells"]) -> Cell:
 
 
 def _for_many(function: Any) -> Any:
-    """Under ``vmap``, the rows of many tables lie one below the other in one: XLA then need not transpose anything."""
+    """Under ``vmap``, each of many tables has places of its own, though they be the same for all: XLA then need not
+    transpose what it finds.
+    """
     mapped = custom_vmap(function)
 
     @mapped.def_vmap
     def rule(axis_size: int, batched: list, rows: Float[Array, "..."], place: Int[Array, "..."]) -> tuple:
-        if batched[1]:
-            return jax.vmap(function, (0 if batched[0] else None, 0))(rows, place), True
-        found = mapped(rows.reshape(-1, rows.shape[-1]), place)
-        return found.reshape(axis_size, -1, found.shape[-1]), True
+        if not batched[0]:
+            return jax.vmap(function, (None, 0))(rows, place), True
+        places = place if batched[1] else jnp.broadcast_to(place, (axis_size, *place.shape))
+        return jax.vmap(function)(rows, places), True
 
     return mapped
 
 
-def _places(rows: int, cells: int, place: Int[Array, " n"]) -> Int[Array, "rows n"]:
-    """In a table written row after row."""
-    return jnp.arange(rows, dtype=jnp.int32)[:, None] * cells + place
-
-
 @_for_many
-def _take(table: Float[Array, "rows cells"], place: Int[Array, " n"]) -> Float[Array, "rows n"]:
-    rows, cells = table.shape
-    return table.reshape(-1).at[_places(rows, cells, place)].get(mode="promise_in_bounds")
+def _take(table: Float[Array, "cells width"], place: Int[Array, " n"]) -> Float[Array, "n width"]:
+    return table.at[place].get(mode="promise_in_bounds")
 
 
 @cache
@@ -65,32 +61,29 @@ def _gathered(cells: int) -> Any:
     """What fell on each cell."""
 
     @_for_many
-    def gather(columns: Float[Array, "rows n"], place: Int[Array, " n"]) -> Float[Array, "rows cells"]:
-        def add_up(columns: Float[Array, "rows n"], place: Int[Array, " n"]) -> Float[Array, "rows cells"]:
-            rows = columns.shape[0]
-            empty = jnp.zeros(rows * cells, columns.dtype)
-            full = empty.at[_places(rows, cells, place)].add(columns, mode="promise_in_bounds")
-            return full.reshape(rows, cells)
+    def gather(rows: Float[Array, "n width"], place: Int[Array, " n"]) -> Float[Array, "cells width"]:
+        def add_up(rows: Float[Array, "n width"], place: Int[Array, " n"]) -> Float[Array, "cells width"]:
+            return jnp.zeros((cells, rows.shape[-1]), rows.dtype).at[place].add(rows, mode="promise_in_bounds")
 
-        def multiply(columns: Float[Array, "rows n"], place: Int[Array, " n"]) -> Float[Array, "rows cells"]:
-            return columns @ jax.nn.one_hot(place, cells, dtype=columns.dtype)
+        def multiply(rows: Float[Array, "n width"], place: Int[Array, " n"]) -> Float[Array, "cells width"]:
+            return jax.nn.one_hot(place, cells, dtype=rows.dtype, axis=0) @ rows
 
-        return jax.lax.platform_dependent(columns, place, cpu=add_up, default=multiply)
+        return jax.lax.platform_dependent(rows, place, cpu=add_up, default=multiply)
 
     return gather
 
 
 @jax.custom_vjp
-def look_up(table: Float[Array, "rows cells"], place: Int[Array, " n"]) -> Float[Array, "rows n"]:
-    """``table[:, place]``. Its gradient gathers what fell on each cell, on a GPU by a product: always in one order."""
+def look_up(table: Float[Array, "cells width"], place: Int[Array, " n"]) -> Float[Array, "n width"]:
+    """``table[place]``. Its gradient gathers what fell on each cell, on a GPU by a product: always in one order."""
     return _take(table, place)
 
 
-def _look_up_forward(table: Float[Array, "rows cells"], place: Int[Array, " n"]) -> tuple:
-    return _take(table, place), (place, table.shape[1])
+def _look_up_forward(table: Float[Array, "cells width"], place: Int[Array, " n"]) -> tuple:
+    return _take(table, place), (place, table.shape[0])
 
 
-def _look_up_backward(kept: tuple, cotangent: Float[Array, "rows n"]) -> tuple:
+def _look_up_backward(kept: tuple, cotangent: Float[Array, "n width"]) -> tuple:
     place, cells = kept
     return _gathered(cells)(cotangent, place), None
 
@@ -111,7 +104,7 @@ Seen = Float[Array, "*batch d"] | Cell
 class Tabulated(eqx.Module):
     """Values of each action in each cell; in no cell, where an episode is over, 0."""
 
-    table: Float[Array, "actions cells"]
+    table: Float[Array, "cells actions"]
 
     def outputs(self, observation: Seen) -> Float[Array, "*batch actions"]:
         cell = observation if isinstance(observation, Cell) else cell_of(observation)
@@ -122,15 +115,15 @@ class Tabulated(eqx.Module):
         return chosen(self.outputs(observation), action)
 
 
-def in_batch(cell: Cell, values: Float[Array, "actions n"]) -> Float[Array, "*batch actions"]:
-    """Values found in columns, as the batch was; 0 in no cell."""
-    return cell.there[..., None] * values.T.reshape(*cell.place.shape, -1)
+def in_batch(cell: Cell, values: Float[Array, "n actions"]) -> Float[Array, "*batch actions"]:
+    """In the shape of the batch; 0 in no cell."""
+    return cell.there[..., None] * values.reshape(*cell.place.shape, -1)
 
 
 class Table(eqx.Module):
-    """A first layer for one-hot observations: a column for each cell, and a bias."""
+    """A first layer for one-hot observations: a row for each cell, and a bias."""
 
-    kernel: Float[Array, "width cells"]
+    rows: Float[Array, "cells width"]
     bias: Float[Array, " width"]
 
 
@@ -160,7 +153,7 @@ class ActionValues(eqx.Module):
         if not one_hot:
             return cls(None, whole)
         rest = MLP(whole.kernels[1:], whole.biases[1:], activation)
-        return cls(Table(whole.kernels[0], whole.biases[0]), rest)
+        return cls(Table(whole.kernels[0].T, whole.biases[0]), rest)
 
     def outputs(self, observation: Seen) -> Float[Array, "*batch actions"]:
         if self.table is None:
@@ -168,11 +161,11 @@ class ActionValues(eqx.Module):
         cell = observation if isinstance(observation, Cell) else cell_of(observation)
         if self.fewer_cells_than(cell.place.size):
             return self.tabulated().outputs(cell)
-        return in_batch(cell, self._after(self.table, look_up(self.table.kernel, cell.place.reshape(-1))))
+        return in_batch(cell, self._after(self.table, look_up(self.table.rows, cell.place.reshape(-1))))
 
     def fewer_cells_than(self, number: int) -> bool:
         """Whether so many observations cost more than to work out each cell once."""
-        return self.table is not None and self.table.kernel.shape[-1] <= number
+        return self.table is not None and self.table.rows.shape[-2] <= number
 
     def __call__(self, inputs: tuple) -> Float[Array, "*batch"]:
         observation, action = inputs
@@ -182,7 +175,7 @@ class ActionValues(eqx.Module):
         """The same function of one-hot observations, worked out for each cell."""
         if self.table is None:
             raise ValueError("only a network of one-hot observations can be tabulated")
-        return Tabulated(self._after(self.table, self.table.kernel))
+        return Tabulated(self._after(self.table, self.table.rows))
 
     def _layers(self, x: Any) -> Float[Array, "*batch actions"]:
         """As `MLP.outputs`, but in plain products alone: of narrow layers they cost less, also with few inputs."""
@@ -191,11 +184,11 @@ class ActionValues(eqx.Module):
             x = self.network.activation(x @ kernel.T + bias)
         return x @ last[0].T + last[1]
 
-    def _after(self, table: Table, columns: Float[Array, "width n"]) -> Float[Array, "actions n"]:
+    def _after(self, table: Table, rows: Float[Array, "n width"]) -> Float[Array, "n actions"]:
         """The layers after the table, with an observation in each column: products of narrow layers like rows that are
         long, and these are as long as the batch.
         """
-        x = columns + table.bias[:, None]
+        x = (rows + table.bias).T
         for kernel, bias in zip(self.network.kernels, self.network.biases, strict=True):
             x = kernel @ self.network.activation(x) + bias[:, None]
-        return x
+        return x.T
