@@ -6,6 +6,7 @@
 Acting and learning are compiled; the environment steps in Python.
 """
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -42,8 +43,8 @@ def spaces_of(observation_spec: Any, action_spec: Any, one_hot: bool = False) ->
         np.broadcast_to(getattr(observation_spec, name, other), observation_spec.shape)
         for name, other in (("minimum", -np.inf), ("maximum", np.inf))
     )
-    flat = (jnp.asarray(np.asarray(bound, np.float32).reshape(size)) for bound in (low, high))
-    return Spaces(Box(*flat), Discrete(int(number)))
+    flat_low, flat_high = (jnp.asarray(np.asarray(bound, np.float32).reshape(size)) for bound in (low, high))
+    return Spaces(Box(flat_low, flat_high), Discrete(int(number)))
 
 
 class BsuiteAgent(base.Agent):
@@ -85,8 +86,7 @@ class BsuiteAgent(base.Agent):
         self._rng = np.random.default_rng(seed)
         self._act = jax.jit(self._acting)
         self._learn = {
-            learn: jax.jit(lambda *carried, learn=learn: self._learning(*carried, learn), donate_argnums=(2, 3))
-            for learn in (False, True)
+            learn: jax.jit(partial(self._learning, learn=learn), donate_argnums=(2, 3)) for learn in (False, True)
         }
         self.steps = 0
 
