@@ -37,7 +37,7 @@ test-peers: .venv-peers/.ready .venv-sb3/.ready .venv-bsuite/.ready
 	.venv-sb3/bin/python -m pytest --override-ini addopts="--strict-markers --import-mode=importlib" \
 		--confcutdir=tests/peers_sb3 tests/peers_sb3
 	.venv-bsuite/bin/python -m pytest --override-ini addopts="--strict-markers --import-mode=importlib" \
-		--confcutdir=tests/peers_bsuite tests/peers_bsuite
+		--confcutdir=tests/peers_bsuite -m "not slow" tests/peers_bsuite
 
 bench: .venv-peers/.ready .venv-sb3/.ready .venv-bsuite/.ready
 	.venv-peers/bin/python benchmarks/linear.py --out results/benchmarks

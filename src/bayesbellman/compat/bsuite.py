@@ -3,7 +3,8 @@
     agent = BsuiteAgent(BootDQN(), env.observation_spec(), env.action_spec(), one_hot=True)
     bsuite.baselines.experiment.run(agent, env, num_episodes=env.bsuite_num_episodes)
 
-Acting and learning are compiled; the environment steps in Python.
+Acting and learning are compiled; the environment steps in Python. Nothing of bsuite's is needed to define them: an agent
+of its is an object with `select_action` and `update`.
 """
 
 from functools import partial
@@ -18,14 +19,6 @@ from bayesbellman.core.types import Transition, effective_discount
 from bayesbellman.data.replay import Replay
 from bayesbellman.envs.spaces import Box, Discrete, Spaces
 from bayesbellman.envs.spaces import one_hot as one_hot_space
-
-try:
-    from bsuite.baselines import base  # pyright: ignore[reportMissingImports]
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"bayesbellman.compat.bsuite needs bsuite and dm_env ({error}): pip install 'bayesbellman[bsuite]'",
-        name=error.name,
-    ) from error
 
 
 def spaces_of(observation_spec: Any, action_spec: Any, one_hot: bool = False) -> Spaces:
@@ -43,11 +36,11 @@ def spaces_of(observation_spec: Any, action_spec: Any, one_hot: bool = False) ->
         np.broadcast_to(getattr(observation_spec, name, other), observation_spec.shape)
         for name, other in (("minimum", -np.inf), ("maximum", np.inf))
     )
-    low, high = (jnp.asarray(np.asarray(bound, np.float32).reshape(size)) for bound in (low, high))
-    return Spaces(Box(low, high), Discrete(int(number)))
+    flat_low, flat_high = (jnp.asarray(np.asarray(bound, np.float32).reshape(size)) for bound in (low, high))
+    return Spaces(Box(flat_low, flat_high), Discrete(int(number)))
 
 
-class BsuiteAgent(base.Agent):
+class BsuiteAgent:
     """A pure agent for discrete actions (`bayesbellman.control.boot_dqn.BootDQN`) with its replay.
 
     After ``warmup`` steps with uniform actions, one update for each step. ``one_hot`` is for observations with one
