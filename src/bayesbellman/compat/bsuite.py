@@ -3,8 +3,8 @@
     agent = BsuiteAgent(BootDQN(), env.observation_spec(), env.action_spec(), one_hot=True)
     bsuite.baselines.experiment.run(agent, env, num_episodes=env.bsuite_num_episodes)
 
-Acting and learning are compiled; the environment steps in Python. Nothing of bsuite's is needed to define them: an agent
-of its is an object with `select_action` and `update`.
+Acting and learning are compiled; the environment steps in Python. Nothing of bsuite is imported: its agents are objects
+with `select_action` and `update`.
 """
 
 from functools import partial

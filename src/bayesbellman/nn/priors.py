@@ -22,7 +22,7 @@ class WithPrior(eqx.Module):
         prior, scale = jax.lax.stop_gradient((self.prior, self.prior_scale.astype(values.dtype)))
         return values + scale * prior(inputs)
 
-    def outputs(self, observation: Float[Array, "*batch d"]) -> Float[Array, "*batch actions"]:
-        """The values of all actions, of networks that give them."""
+    def outputs(self, observation: Any) -> Float[Array, "*batch actions"]:
+        """The values of all actions, of networks that give them, at what these take for an observation."""
         values = self.network.outputs(observation)
         return values if self.prior is None else values + self.prior_scale * self.prior.outputs(observation)
