@@ -19,7 +19,7 @@ def joined(inputs: Any) -> Float[Array, "*batch d"]:
 
 
 FEW_INPUTS = 8
-"""Up to so many, a layer's products are written out."""
+"""Up to so many, a first layer's products are written out."""
 
 
 @jax.custom_jvp
@@ -34,13 +34,21 @@ def _relu_jvp(primals: tuple, tangents: tuple) -> tuple:
     return y, jnp.where(y > 0, tangents[0], jnp.zeros_like(tangents[0]))
 
 
-def affine(inputs: Any, kernel: Float[Array, "out d"], bias: Float[Array, " out"]) -> Float[Array, "*batch out"]:
+def on_cpu() -> bool:
+    """Whether JAX computes on a CPU if it is not told otherwise."""
+    device = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
+    return (getattr(device, "platform", device) or jax.default_backend()) == "cpu"
+
+
+def affine(
+    inputs: Any, kernel: Float[Array, "out d"], bias: Float[Array, " out"], few: int = FEW_INPUTS
+) -> Float[Array, "*batch out"]:
     """``W x + b`` for each x, which may be in parts.
 
     With few inputs, as in a first layer, memory is what it costs. Then a product column by column that is fused with
     what follows is cheaper than a matrix product that is not, and parts that are not differentiated cost nothing.
     """
-    if kernel.shape[1] > FEW_INPUTS:
+    if kernel.shape[1] > few:
         return joined(inputs) @ kernel.T + bias
     parts = inputs if isinstance(inputs, tuple) else (inputs,)
     columns = [part[..., k, None] for part in parts for k in range(part.shape[-1])]
@@ -73,8 +81,11 @@ class MLP(eqx.Module):
 
     def outputs(self, inputs: Any) -> Float[Array, "*batch out"]:
         x: Any = inputs
+        # With one hidden layer a CPU would fuse the sum over columns into the last product, and work it out for each of
+        # its terms: five times the time.
+        few = 0 if len(self.kernels) == 2 and on_cpu() else FEW_INPUTS
         for kernel, bias in zip(self.kernels[:-1], self.biases[:-1], strict=True):
-            x = self.activation(affine(x, kernel, bias))
+            x = self.activation(affine(x, kernel, bias, few))
         return affine(x, self.kernels[-1], self.biases[-1])
 
     def __call__(self, inputs: Any) -> Float[Array, "*batch"]:
