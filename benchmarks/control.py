@@ -27,6 +27,7 @@ from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.bbac import BBAC
 from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training
+from bayesbellman.core.devices import loop_options
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.runs.provenance import provenance
 from bayesbellman.runs.tables import aligned, markdown
@@ -99,7 +100,9 @@ def prepare(agent: AbstractAgent, steps: int, runs: int = 1) -> Prepared:
         return over_runs(lambda s: training.advance(s, number, True)[0])(state)
 
     start = time.perf_counter()
-    compiled = jax.jit(learn, donate_argnums=0).lower(state, jnp.asarray(steps)).compile()
+    compiled = (
+        jax.jit(learn, donate_argnums=0, compiler_options=loop_options()).lower(state, jnp.asarray(steps)).compile()
+    )
     return Prepared(lambda state: compiled(state, jnp.asarray(steps)), state, time.perf_counter() - start)
 
 

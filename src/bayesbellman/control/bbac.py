@@ -93,6 +93,7 @@ class BBAC(AbstractActorCritic[BBACState]):
             num_actions=num_actions,
             hidden=self.hidden,
             activation=self.activation,
+            fused=True,
         )
         posterior = self._posterior(num_observed + num_actions).init(posterior_key)
         policies = jax.vmap(make_actor)(jax.random.split(policy_key, self.ensemble_size + 1))
@@ -158,10 +159,12 @@ class BBAC(AbstractActorCritic[BBACState]):
     def _targets(self, key: Key[Array, ""], state: BBACState, batch: Transition) -> Float[Array, "L batch"]:
         """Each member's ``r + gamma Q_omega_l(s', a')``, a' of its own actor: no minimum, no entropy."""
         next_action = self._drawn(key, state.policies.parameters, batch.next_observation).action
-        bellman = ExpectedBellman(lambda omega, observation, action: omega((observation, action)))
+        # Networks take whole batches: what they give is there before it is pushed forward, transition by transition.
+        bellman = ExpectedBellman(lambda _, observation, value: value)
 
         def of_member(omega: WithPrior, next_action: Float[Array, "batch A"]) -> Float[Array, " batch"]:
-            return pushforward(bellman, omega, batch, next_action).targets
+            next_value = omega((batch.next_observation, next_action))
+            return pushforward(bellman, None, batch, next_value).targets
 
         return jax.vmap(of_member)(self._with_priors(state, state.omega), next_action[:-1])
 
@@ -200,7 +203,7 @@ class BBAC(AbstractActorCritic[BBACState]):
 
     def _posterior(self, num_inputs: int) -> RandomisedPrior:
         """The posterior over Bellman operators; only its start needs the number of inputs."""
-        network = partial(MLP.glorot, num_inputs=num_inputs, hidden=self.hidden, activation=self.activation)
+        network = partial(MLP.glorot, num_inputs=num_inputs, hidden=self.hidden, activation=self.activation, fused=True)
         noisy = not (isinstance(self.target_noise, float) and self.target_noise == 0)
         member = MAPEstimate(
             network,

@@ -19,7 +19,7 @@ from bayesbellman.control.parts import (
     scaled,
     tuned_temperature,
 )
-from bayesbellman.core.bellman import SoftBellman, pushforward
+from bayesbellman.core.bellman import SampledAction, SoftBellman, pushforward
 from bayesbellman.core.trees import slow_update
 from bayesbellman.core.types import Metrics, Transition
 from bayesbellman.envs.spaces import Spaces
@@ -65,7 +65,7 @@ class SAC(AbstractActorCritic[SACState]):
         num_observed, num_actions = continuous_sizes(spaces)
         critic_key, actor_key = jax.random.split(key)
         critics = self._critics(num_observed + num_actions).init(critic_key)
-        actor = TanhGaussian.glorot(actor_key, num_observed, num_actions, self.hidden, self.activation)
+        actor = TanhGaussian.glorot(actor_key, num_observed, num_actions, self.hidden, self.activation, fused=True)
         return SACState(
             scaling=observation_scaling(spaces, self.scale_observations),
             critics=critics,
@@ -100,9 +100,12 @@ class SAC(AbstractActorCritic[SACState]):
         next_key, critic_key, actor_key = jax.random.split(key, 3)
         batch = scaled(batch, state.scaling)
         temperature = jnp.exp(state.log_temperature.parameters)
-        bellman = SoftBellman(lambda omega, s, a: _each(omega, (s, a)), temperature)
         next_action = state.actor.parameters.sample(next_key, batch.next_observation)
-        samples = pushforward(bellman, state.omega, batch, next_action, index)
+        next_values = _each(state.omega, (batch.next_observation, next_action.action)).T
+        # Networks take whole batches: what they give is there before it is pushed forward, transition by transition.
+        bellman = SoftBellman(lambda _, observation, values: values, temperature)
+        valued = SampledAction(next_values, next_action.log_prob)
+        samples = pushforward(bellman, None, batch, valued, index)
         critics, metrics = self._critics(0).update(critic_key, state.critics, samples)
 
         def loss(actor: TanhGaussian) -> tuple[Float[Array, ""], Float[Array, " batch"]]:
@@ -123,7 +126,7 @@ class SAC(AbstractActorCritic[SACState]):
         return updated, {"critic_loss": metrics["fit"], "temperature": temperature, "entropy": -jnp.mean(log_prob)}
 
     def _critics(self, num_inputs: int) -> RandomisedPrior:
-        network = partial(MLP.glorot, num_inputs=num_inputs, hidden=self.hidden, activation=self.activation)
+        network = partial(MLP.glorot, num_inputs=num_inputs, hidden=self.hidden, activation=self.activation, fused=True)
         member = MAPEstimate(network, ADAM, step_size=self.learning_rate)
         return RandomisedPrior(member, self.num_critics, "anchored")
 

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree, Shaped
 from bayesbellman.control.actions import any_action, no_action
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.train import CHUNK, Played, Training, check_sizes
+from bayesbellman.core.devices import loop_options
 from bayesbellman.core.errors import Diverged
 from bayesbellman.core.types import Transition, effective_discount
 from bayesbellman.data.replay import Replay
@@ -99,7 +100,11 @@ class Programs:
     def __init__(self, training: Training) -> None:
         self.init = jax.jit(training.init)
         self.advance = {
-            learn: jax.jit(lambda state, n, learn=learn: training.advance(state, n, learn), donate_argnums=0)
+            learn: jax.jit(
+                lambda state, n, learn=learn: training.advance(state, n, learn),
+                donate_argnums=0,
+                compiler_options=loop_options(),
+            )
             for learn in (False, True)
         }
         self.evaluate = jax.jit(

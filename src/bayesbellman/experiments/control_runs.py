@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Int
 
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.train import CHUNK, Training, TrainState
+from bayesbellman.core.devices import loop_options
 
 LONGEST = 100_000
 
@@ -80,6 +81,7 @@ def run_seeds(
         learn: jax.jit(
             jax.vmap(lambda number, state, learn=learn: training(number).advance(state, every, learn)),
             donate_argnums=1,
+            compiler_options=loop_options(),
         )
         for learn in (False, True)
     }

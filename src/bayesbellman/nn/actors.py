@@ -29,8 +29,9 @@ class TanhGaussian(eqx.Module):
         num_actions: int,
         hidden: Sequence[int],
         activation: Callable[[Array], Array] = relu,
+        fused: bool = False,
     ) -> "TanhGaussian":
-        return cls(MLP.glorot(key, num_inputs, hidden, activation, 2 * num_actions))
+        return cls(MLP.glorot(key, num_inputs, hidden, activation, 2 * num_actions, fused))
 
     def moments(
         self, observation: Float[Array, "*batch d"]

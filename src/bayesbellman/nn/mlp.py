@@ -4,13 +4,15 @@ A network *is* its parameters, a pytree that can be called: psi, omega and epsil
 """
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
+
+from bayesbellman.core.devices import on_cpu
 
 
 def joined(inputs: Any) -> Float[Array, "*batch d"]:
@@ -32,12 +34,6 @@ def relu(x: Float[Array, "..."]) -> Float[Array, "..."]:
 def _relu_jvp(primals: tuple, tangents: tuple) -> tuple:
     y = relu(primals[0])
     return y, jnp.where(y > 0, tangents[0], jnp.zeros_like(tangents[0]))
-
-
-def on_cpu() -> bool:
-    """Whether JAX computes on a CPU if it is not told otherwise."""
-    device = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
-    return (getattr(device, "platform", device) or jax.default_backend()) == "cpu"
 
 
 def affine(
@@ -62,6 +58,8 @@ class MLP(eqx.Module):
     """A row for each output: gradients then come in the layout that they are needed in."""
     biases: tuple[Float[Array, " _"], ...]
     activation: Callable[[Array], Array] = eqx.field(static=True, default=relu)
+    fused: bool = eqx.field(static=True, default=False)
+    """On a GPU: by the kernels of `bayesbellman.nn.fused`, where they fit, which have gradients of first order only"""
 
     @classmethod
     def glorot(
@@ -71,15 +69,18 @@ class MLP(eqx.Module):
         hidden: Sequence[int] = (256,),
         activation: Callable[[Array], Array] = relu,
         num_outputs: int = 1,
+        fused: bool = False,
     ) -> "MLP":
         """Glorot-uniform kernels, zero biases: the paper's initialisation."""
         sizes = [num_inputs, *hidden, num_outputs]
         initialise = jax.nn.initializers.glorot_uniform(in_axis=1, out_axis=0)
         keys = jax.random.split(key, len(sizes) - 1)
         kernels = tuple(initialise(k, (out, d)) for k, (d, out) in zip(keys, pairwise(sizes), strict=True))
-        return cls(kernels, tuple(jnp.zeros(size) for size in sizes[1:]), activation)
+        return cls(kernels, tuple(jnp.zeros(size) for size in sizes[1:]), activation, fused)
 
     def outputs(self, inputs: Any) -> Float[Array, "*batch out"]:
+        if (found := fused_outputs((self,), inputs)) is not None:
+            return found[0]
         x: Any = inputs
         # With one hidden layer a CPU would fuse the sum over columns into the last product, and work it out for each of
         # its terms: five times the time.
@@ -88,8 +89,33 @@ class MLP(eqx.Module):
             x = self.activation(affine(x, kernel, bias, few))
         return affine(x, self.kernels[-1], self.biases[-1])
 
+    @property
+    def fusable(self) -> bool:
+        return self.fused and len(self.kernels) == 3 and self.activation is relu
+
     def __call__(self, inputs: Any) -> Float[Array, "*batch"]:
         return self.outputs(inputs)[..., 0]
+
+
+def each_value(networks: tuple, inputs: Any) -> list[Float[Array, "*batch"]]:
+    """Of networks of one kind, at the same inputs: together, where that is faster."""
+    found = None
+    if all(isinstance(network, MLP) for network in networks):
+        found = fused_outputs(networks, inputs)
+    if found is not None:
+        return [outputs[..., 0] for outputs in found]
+    return [network(inputs) for network in networks]
+
+
+def fused_outputs(networks: tuple[MLP, ...], inputs: Any) -> Float[Array, "networks rows out"] | None:
+    """The outputs of networks of the same sizes, by the kernels of a GPU; None where these are not for them."""
+    parts = inputs if isinstance(inputs, tuple) else (inputs,)
+    if on_cpu() or not all(network.fusable for network in networks) or any(part.ndim != 2 for part in parts):
+        return None
+    from bayesbellman.nn import fused  # Pallas is not everywhere, and takes a second
+
+    nets = tuple(fused.Layers(*chain(*zip(net.kernels, net.biases, strict=True))) for net in networks)
+    return fused.two_hidden(nets, parts) if fused.fits(nets[0], parts[0].shape[0]) else None
 
 
 class LinearFunction(eqx.Module):

@@ -6,6 +6,8 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, PyTree
 
+from bayesbellman.nn.mlp import each_value
+
 
 class WithPrior(eqx.Module):
     """``f + prior_scale p``: a network, and a fixed random one that is never trained; or the network alone."""
@@ -15,12 +17,12 @@ class WithPrior(eqx.Module):
     prior_scale: Float[Array, "*members"]
 
     def __call__(self, inputs: Any) -> Float[Array, "*batch"]:
-        values = self.network(inputs)
         if self.prior is None:
-            return values
+            return self.network(inputs)
         # No optimiser moves the prior or its scale; but values change with the inputs through it, as an actor must see.
-        prior, scale = jax.lax.stop_gradient((self.prior, self.prior_scale.astype(values.dtype)))
-        return values + scale * prior(inputs)
+        prior, scale = jax.lax.stop_gradient((self.prior, self.prior_scale))
+        values, prior_values = each_value((self.network, prior), inputs)
+        return values + scale.astype(values.dtype) * prior_values
 
     def outputs(self, observation: Any) -> Float[Array, "*batch actions"]:
         """The values of all actions, of networks that give them, at what these take for an observation."""

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from bayesbellman.control.boot_dqn import BootDQN
 from bayesbellman.control.train import CHUNK, Trace, Training, TrainState
+from bayesbellman.core.devices import loop_options
 from bayesbellman.envs.deep_sea import DeepSea, action_mapping
 
 LEARNT = 0.9
@@ -64,7 +65,9 @@ def run_deep_sea(
         return training(floats, right).advance(state, number, learn)
 
     def compiled(number: int, learn: bool) -> Callable:
-        return jax.jit(jax.vmap(partial(advance, number=number, learn=learn)), donate_argnums=2)
+        return jax.jit(
+            jax.vmap(partial(advance, number=number, learn=learn)), donate_argnums=2, compiler_options=loop_options()
+        )
 
     state = jax.jit(jax.vmap(lambda floats, right, key: training(floats, right).init(key)))(floats, rights, keys)
     state, trace = compiled(warmup, False)(floats, rights, state)

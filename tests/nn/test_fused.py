@@ -1,0 +1,126 @@
+"""The GPU's kernels for networks, step by step on whatever is there, beside the same network in plain products."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import Array
+
+from bayesbellman.nn import fused, mlp
+from bayesbellman.nn.fused import Layers, two_hidden
+from bayesbellman.nn.mlp import MLP
+from bayesbellman.nn.priors import WithPrior
+
+ROWS, MEMBERS, WIDTH, OUT = 128, 2, 128, 2
+
+
+def network(key: Array, out: int = OUT) -> Layers:
+    keys = jax.random.split(key, 6)
+    shapes = [(WIDTH, 3), (WIDTH,), (WIDTH, WIDTH), (WIDTH,), (out, WIDTH), (out,)]
+    scales = [0.5, 0.1, WIDTH**-0.5, 0.1, WIDTH**-0.5, 1.0]
+    draws = [scale * jax.random.normal(key, shape) for key, shape, scale in zip(keys, shapes, scales, strict=True)]
+    return Layers(*draws)
+
+
+def plain(net: Layers, inputs: tuple) -> Array:
+    """With operands rounded as in the kernels; gradients pass through the rounding."""
+
+    def rounded(x: Array) -> Array:
+        return x + jax.lax.stop_gradient(x.astype(jnp.bfloat16).astype(x.dtype) - x)
+
+    first = jnp.maximum(jnp.concatenate(inputs, axis=-1) @ net.first.T + net.first_bias, 0.0)
+    second = jnp.maximum(rounded(first) @ rounded(net.second).T + net.second_bias, 0.0)
+    return second @ net.last.T + net.last_bias
+
+
+def differences(a: Array, b: Array) -> float:
+    return float(jnp.linalg.norm((a - b).ravel()) / jnp.linalg.norm(b.ravel()))
+
+
+@pytest.fixture(scope="module")
+def problem() -> tuple:
+    """Two runs of two members; members share observations and have actions of their own."""
+    keys = jax.random.split(jax.random.key(0), (2, MEMBERS, 2))
+    nets = jax.vmap(jax.vmap(jax.vmap(network)))(keys)
+    observation = jax.random.normal(jax.random.key(1), (2, ROWS, 2))
+    action = jax.random.normal(jax.random.key(2), (2, MEMBERS, ROWS, 1))
+    weights = jax.random.normal(jax.random.key(3), (2, MEMBERS, 2, ROWS, OUT))
+    return nets, observation, action, weights
+
+
+def both(of_pair) -> object:
+    """Weighted outputs of pairs of networks, and their gradients, over runs and members."""
+
+    def total(nets: Layers, observation: Array, action: Array, weights: Array) -> tuple[Array, Array]:
+        over_members = jax.vmap(of_pair, in_axes=(0, None, 0))
+        found = jax.vmap(over_members)(nets, observation, action)
+        return jnp.sum(weights * found), found
+
+    return jax.jit(jax.value_and_grad(total, argnums=(0, 1, 2), has_aux=True))
+
+
+def test_outputs_and_all_gradients_are_those_of_plain_products(problem: tuple) -> None:
+    def by_kernels(nets: Layers, observation: Array, action: Array) -> Array:
+        pair = tuple(jax.tree.map(lambda x, n=n: x[n], nets) for n in range(2))
+        return two_hidden(pair, (observation, action), True)
+
+    def by_products(nets: Layers, observation: Array, action: Array) -> Array:
+        return jax.vmap(lambda net: plain(net, (observation, action)))(nets)
+
+    (_, found), gradients = both(by_kernels)(*problem)
+    (_, expected), expected_gradients = both(by_products)(*problem)
+    assert differences(found, expected) < 1e-5
+    # Gradients on their way back are rounded to bfloat16 too, eight bits, once.
+    errors = jax.tree.leaves(jax.tree.map(differences, gradients, expected_gradients))
+    assert max(errors) < 2**-7, errors
+
+
+def kernels_of(function, *arguments) -> list[str]:
+    """Names of the kernels that are left when what nobody uses is left out."""
+    lowered = jax.jit(function).trace(*arguments).lower(lowering_platforms=("cuda",)).as_text()
+    return [name for name in ("forward", "inputs", "parameters") if f"two_hidden_{name}" in lowered]
+
+
+def test_what_is_not_asked_for_is_not_computed() -> None:
+    net, parts = network(jax.random.key(0)), (jnp.ones((ROWS, 2)), jnp.ones((ROWS, 1)))
+
+    def loss(net: Layers, observation: Array, action: Array) -> Array:
+        return jnp.sum(two_hidden((net,), (observation, action)) ** 2)
+
+    assert kernels_of(loss, net, *parts) == ["forward"]
+    assert kernels_of(jax.grad(loss), net, *parts) == ["forward", "parameters"]
+    assert kernels_of(jax.grad(loss, argnums=2), net, *parts) == ["forward", "inputs"]
+
+
+@pytest.fixture
+def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mlp, "on_cpu", lambda: False)
+    monkeypatch.setattr(fused, "two_hidden", lambda nets, parts: two_hidden(nets, parts, True))
+
+
+@pytest.mark.parametrize("hidden", [(128, 128), (64, 64), (128,), (128, 128, 128)])
+def test_networks_are_the_same_with_and_without_kernels(
+    hidden: tuple[int, ...], as_on_a_gpu: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are taken where they fit; elsewhere plain products are."""
+    taken = []
+    kernels = fused.two_hidden
+    monkeypatch.setattr(fused, "two_hidden", lambda *given: taken.append(given) or kernels(*given))
+    make = partial(MLP.glorot, num_inputs=3, hidden=hidden, fused=True)
+    critic = WithPrior(make(jax.random.key(0)), make(jax.random.key(1)), jnp.asarray(10.0))
+    inputs = (jax.random.normal(jax.random.key(2), (64, 2)), jax.random.normal(jax.random.key(3), (64, 1)))
+    found = critic(inputs)
+    assert len(taken) == (hidden == (128, 128))
+    monkeypatch.setattr(mlp, "on_cpu", lambda: True)
+    np.testing.assert_allclose(found, critic(inputs), rtol=0, atol=2e-2 * float(jnp.std(found)))
+
+
+def test_sizes_that_do_not_fit_are_known() -> None:
+    net = network(jax.random.key(0))
+    assert fused.fits(net, 64)
+    assert not fused.fits(net, 65)
+    assert not fused.fits(net, 0)
+    assert not fused.fits(net._replace(second=jnp.ones((WIDTH, WIDTH), jnp.bfloat16)), 64)
+    assert not fused.fits(net._replace(first=jnp.ones((WIDTH, 33))), 64)
