@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from bayesbellman.core.devices import on_cpu
+from bayesbellman.nn.shallow import FEW_GATED, augmented, through_gates, through_units
 
 
 def joined(inputs: Any) -> Float[Array, "*batch d"]:
@@ -36,15 +37,13 @@ def _relu_jvp(primals: tuple, tangents: tuple) -> tuple:
     return y, jnp.where(y > 0, tangents[0], jnp.zeros_like(tangents[0]))
 
 
-def affine(
-    inputs: Any, kernel: Float[Array, "out d"], bias: Float[Array, " out"], few: int = FEW_INPUTS
-) -> Float[Array, "*batch out"]:
+def affine(inputs: Any, kernel: Float[Array, "out d"], bias: Float[Array, " out"]) -> Float[Array, "*batch out"]:
     """``W x + b`` for each x, which may be in parts.
 
     With few inputs, as in a first layer, memory is what it costs. Then a product column by column that is fused with
     what follows is cheaper than a matrix product that is not, and parts that are not differentiated cost nothing.
     """
-    if kernel.shape[1] > few:
+    if kernel.shape[1] > FEW_INPUTS:
         return joined(inputs) @ kernel.T + bias
     parts = inputs if isinstance(inputs, tuple) else (inputs,)
     columns = [part[..., k, None] for part in parts for k in range(part.shape[-1])]
@@ -81,13 +80,21 @@ class MLP(eqx.Module):
     def outputs(self, inputs: Any) -> Float[Array, "*batch out"]:
         if (found := fused_outputs((self,), inputs)) is not None:
             return found[0]
+        if len(self.kernels) == 2 and on_cpu():
+            return self._shallow_outputs(joined(inputs))
         x: Any = inputs
-        # With one hidden layer a CPU would fuse the sum over columns into the last product, and work it out for each of
-        # its terms: five times the time.
-        few = 0 if len(self.kernels) == 2 and on_cpu() else FEW_INPUTS
         for kernel, bias in zip(self.kernels[:-1], self.biases[:-1], strict=True):
-            x = self.activation(affine(x, kernel, bias, few))
+            x = self.activation(affine(x, kernel, bias))
         return affine(x, self.kernels[-1], self.biases[-1])
+
+    def _shallow_outputs(self, inputs: Float[Array, "*batch d"]) -> Float[Array, "*batch out"]:
+        columns, first = augmented(inputs, self.kernels[0], self.biases[0])
+        last, bias = self.kernels[1], self.biases[1]
+        if self.activation is relu and last.shape[0] == 1 and inputs.shape[-1] <= FEW_GATED:
+            values = through_gates(columns, first, last[0])[None]
+        else:
+            values = through_units(columns, first, last, self.activation)
+        return (values + bias[:, None]).T.reshape(*inputs.shape[:-1], last.shape[0])
 
     @property
     def fusable(self) -> bool:
