@@ -4,10 +4,13 @@
 
 RP-BBAC (L = 8) and SAC with two hidden layers of 256 and batches of 256 on MountainCar, one update a step. Useful
 arithmetic is counted (a forward pass of each network where the algorithm needs one, twice as much for a backward pass
-to the parameters, once for one to the inputs) and held against the rate of a large float32 matrix product on the same
-device, measured before and after each contender. ``--peers``: beside SBX's SAC (the peer, in JAX too) in the same
-process, whose environment steps in Python. ``--sweep``: against the ensemble's size and the number of runs side by
-side, for a GPU; with a figure.
+to the parameters, once for one to the inputs) and held against the rate of a large matrix product on the same device,
+measured before and after each contender: in float32 on a CPU, in bfloat16 on a GPU, as the agents do it. Bytes that
+must be moved are counted too (parameters, and what Adam remembers of them, through memory once a step) and held against
+the rate of a large copy. The longer of the two times is the floor.
+
+``--peers``: beside SBX's SAC (the peer, in JAX too) in the same process, whose environment steps in Python.
+``--sweep``: against the ensemble's size and the number of runs side by side, for a GPU; with a figure.
 """
 
 import argparse
@@ -44,8 +47,15 @@ HEADER = (
     "GFLOP a step",
     "GFLOP/s",
     "share of the matrix rate",
+    "floor by arithmetic, us",
+    "floor by bytes, us",
+    "times the floor",
     "compile, s",
 )
+CRITIC_BYTES = 4 * ((OBSERVED + ACTIONS + 1) * WIDTH + (WIDTH + 1) * WIDTH + WIDTH + 1)
+ACTOR_BYTES = 4 * ((OBSERVED + 1) * WIDTH + (WIDTH + 1) * WIDTH + (WIDTH + 1) * 2 * ACTIONS)
+LEARNT, SLOW, FIXED = 6, 2, 1
+"""Times that parameters go through memory: three arrays read and written, one read and written, one read"""
 
 
 def bbac_operations(members: int) -> int:
@@ -56,6 +66,36 @@ def bbac_operations(members: int) -> int:
 
 def sac_operations(critics: int) -> int:
     return (ACTOR + critics * CRITIC) + 3 * critics * CRITIC + (3 * ACTOR + 2 * critics * CRITIC)
+
+
+def bbac_bytes(members: int) -> int:
+    return members * CRITIC_BYTES * (LEARNT + SLOW + FIXED) + (members + 1) * ACTOR_BYTES * LEARNT
+
+
+def sac_bytes(critics: int) -> int:
+    return critics * CRITIC_BYTES * (LEARNT + SLOW) + ACTOR_BYTES * LEARNT
+
+
+class Work(NamedTuple):
+    """What a step of one run cannot do without: operations, and bytes through memory."""
+
+    operations: int
+    bytes: int
+
+
+def of_bbac(members: int) -> Work:
+    return Work(bbac_operations(members), bbac_bytes(members))
+
+
+def of_sac(critics: int) -> Work:
+    return Work(sac_operations(critics), sac_bytes(critics))
+
+
+class Rates(NamedTuple):
+    """Of the device, a second: operations of a product, bytes of a copy."""
+
+    matrix: float
+    copy: float
 
 
 class Measured(NamedTuple):
@@ -73,14 +113,16 @@ class Prepared(NamedTuple):
     compiling: float
 
 
-def matrix_rate() -> float:
-    """Operations a second of a large float32 matrix product at JAX's default precision (on a GPU: of TF32)."""
-    side = 2048 if jax.default_backend() == "cpu" else 8192
-    a = jax.random.normal(jax.random.key(0), (side, side))
-    product = jax.jit(lambda x: x @ x)
-    jax.block_until_ready(product(a))
-    best = min(_seconds(lambda: product(a)) for _ in range(5))
-    return 2 * side**3 / best
+def rates() -> Rates:
+    """Of a large matrix product, in the precision of the agents' products, and of a copy, bytes read and written."""
+    on_gpu = jax.default_backend() != "cpu"
+    side, length = (8192, 2**29) if on_gpu else (2048, 2**25)
+    a = jax.random.normal(jax.random.key(0), (side, side), jnp.bfloat16 if on_gpu else jnp.float32)
+    x = jnp.ones(length, jnp.float32)
+    product, copy = jax.jit(lambda x: x @ x), jax.jit(lambda x: x + 1)
+    jax.block_until_ready((product(a), copy(x)))
+    best = [min(_seconds(lambda f=f, y=y: f(y)) for _ in range(5)) for f, y in ((product, a), (copy, x))]
+    return Rates(2 * side**3 / best[0], 2 * x.nbytes / best[1])
 
 
 def _seconds(function: Callable[[], Any]) -> float:
@@ -143,10 +185,23 @@ def measure_sbx(critics: int, steps: int) -> Measured:
     return Measured(best / steps, compiling)
 
 
-def row(name: str, found: Measured, operations: int, rate: float, runs: int = 1) -> tuple:
+def row(name: str, found: Measured, work: Work, rates: Rates, runs: int = 1) -> tuple:
     per_run = found.seconds / runs
-    done = operations / per_run
-    return (name, runs, 1e6 * per_run, 1 / per_run, operations / 1e9, done / 1e9, done / rate, found.compile)
+    done = work.operations / per_run
+    floors = work.operations / rates.matrix, work.bytes / rates.copy
+    return (
+        name,
+        runs,
+        1e6 * per_run,
+        1 / per_run,
+        work.operations / 1e9,
+        done / 1e9,
+        done / rates.matrix,
+        1e6 * floors[0],
+        1e6 * floors[1],
+        per_run / max(floors),
+        found.compile,
+    )
 
 
 def draw(rows: list[tuple], device: str) -> Any:
@@ -184,35 +239,42 @@ def main() -> None:
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--sweep", action="store_true")
     arguments = parser.parse_args()
-    device, rates, rows = jax.devices()[0], [matrix_rate()], []
+    device, seen, rows = jax.devices()[0], [rates()], []
 
-    def add(name: str, found: Measured, operations: int, runs: int = 1) -> None:
-        rates.append(matrix_rate())
-        rows.append(row(name, found, operations, max(rates[-2:]), runs))
+    def add(name: str, found: Measured, work: Work, runs: int = 1) -> None:
+        seen.append(rates())
+        rows.append(row(name, found, work, Rates(*map(max, zip(*seen[-2:], strict=True))), runs))
         print(aligned(HEADER, rows[-1:]), flush=True)
 
-    def add_ours(name: str, prepared: Prepared, steps: int, operations: int, runs: int = 1) -> None:
-        add(name, measure(prepared, steps), operations, runs)
+    def add_ours(name: str, prepared: Prepared, steps: int, work: Work, runs: int = 1) -> None:
+        add(name, measure(prepared, steps), work, runs)
 
     steps = arguments.steps
-    add_ours("RP-BBAC, L = 8", prepare(BBAC(), steps), steps, bbac_operations(8))
+    add_ours("RP-BBAC, L = 8", prepare(BBAC(), steps), steps, of_bbac(8))
     if arguments.peers:
-        add("SBX SAC, 8 critics", measure_sbx(8, steps), sac_operations(8))
-    add_ours("SAC", prepare(SAC(), 2 * steps), 2 * steps, sac_operations(2))
+        add("SBX SAC, 8 critics", measure_sbx(8, steps), of_sac(8))
+    add_ours("SAC", prepare(SAC(), 2 * steps), 2 * steps, of_sac(2))
     if arguments.peers:
-        add("SBX SAC", measure_sbx(2, 2 * steps), sac_operations(2))
+        add("SBX SAC", measure_sbx(2, 2 * steps), of_sac(2))
     if arguments.sweep:
         sweep = [(members, 1) for members in (1, 2, 4, 16, 32, 64)] + [(8, runs) for runs in (2, 4, 8, 20, 32, 64)]
         with ThreadPoolExecutor(4) as pool:  # compiled side by side, measured one after the other
             waiting = [pool.submit(prepare, BBAC(ensemble_size=members), steps, runs) for members, runs in sweep]
             wait(waiting)
         for (members, runs), future in zip(sweep, waiting, strict=True):
-            add_ours(f"RP-BBAC, L = {members}", future.result(), steps, bbac_operations(members), runs)
+            add_ours(f"RP-BBAC, L = {members}", future.result(), steps, of_bbac(members), runs)
     if arguments.out is None:
         return
     arguments.out.mkdir(parents=True, exist_ok=True)
     peers = {name: metadata.version(name) for name in ("sbx-rl", "gymnasium")} if arguments.peers else {}
-    origin = {**provenance(), "device": device.device_kind, "matrix_rate": max(rates), "peers": peers}
+    best = Rates(*map(max, zip(*seen, strict=True)))
+    origin = {
+        **provenance(),
+        "device": device.device_kind,
+        "matrix_rate": best.matrix,
+        "copy_rate": best.copy,
+        "peers": peers,
+    }
     result = {"rows": [dict(zip(HEADER, one, strict=True)) for one in rows], "origin": origin}
     name = f"control_{device.platform}"
     (arguments.out / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
