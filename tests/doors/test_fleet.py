@@ -1,0 +1,49 @@
+"""Agents that train side by side take their pieces in turn, and say so where they do not."""
+
+import jax
+import numpy as np
+import pytest
+from tests.sizes import SIZES
+
+import bayesbellman as bb
+from bayesbellman.control.side_by_side import lay_out
+from bayesbellman.doors.fleet import train_side_by_side
+
+
+@pytest.fixture(autouse=True)
+def _as_users_have_it():
+    with jax.numpy_dtype_promotion("standard"):
+        yield
+
+
+def make(number: int) -> list[bb.SACStar]:
+    return [bb.SACStar("probe-constant-reward", seed=seed, **SIZES) for seed in range(number)]
+
+
+def test_in_turn_or_not_at_all() -> None:
+    agents = make(2)
+    train_side_by_side(agents, lay_out(2, jax.devices()[:1]))
+    first, second = agents
+    first.learn(50)
+    assert (first.num_timesteps, second.num_timesteps) == (50, 0)
+    before = bb.SACStar("probe-constant-reward", seed=1, **SIZES)
+    for ours, theirs in zip(
+        jax.tree.leaves(second.player.agent_state.critics),
+        jax.tree.leaves(before.player.agent_state.critics),
+        strict=True,
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)  # as it is for itself, though its next piece is done
+    with pytest.raises(RuntimeError, match="seed 1 is at step 0, and those beside it have gone on"):
+        _ = second.player.replay
+    second.learn(50)
+    assert second.evaluate(2).tolist() == [1.0, 1.0]
+    first.learn(40).learn(20)
+    with pytest.raises(RuntimeError, match="take their pieces in turn"):
+        second.learn(60)
+
+
+def test_only_what_is_compiled_and_fits_the_layout() -> None:
+    with pytest.raises(ValueError, match="only agents in environments of ours"):
+        train_side_by_side([bb.SACStar("Pendulum-v1", **SIZES)], lay_out(1, jax.devices()[:1]))
+    with pytest.raises(ValueError, match="the layout is for 3 runs, and there are 2 seeds"):
+        train_side_by_side(make(2), lay_out(3, jax.devices()[:1]))
