@@ -25,29 +25,29 @@ def trained(devices: int, batched: bool, runs: int = RUNS) -> dict[str, np.ndarr
     layout = lay_out(runs, jax.devices()[:devices], batched=batched)
     keys = jax.vmap(jax.random.key)(jnp.asarray(layout.filled(range(runs))))
     states = layout.each_run(training.init)(layout.place(keys))
-    programs = {
-        learn: layout.each_state(lambda state, n, learn=learn: training.advance(state, n, learn), shared=1)
+    warming_up, learning = (
+        layout.each_state(lambda state, n, learn=learn: training.advance(state, n, learn), shared=1)
         for learn in (False, True)
-    }
-    states, _ = programs[False](states, jnp.asarray(50, jnp.int32))
-    text = programs[True].lower(states, jnp.asarray(30, jnp.int32)).compile().as_text()
+    )
+    states, _ = warming_up(states, jnp.asarray(50, jnp.int32))
+    compiled = getattr(learning, "lower")(states, jnp.asarray(30, jnp.int32)).compile()  # noqa: B009
+    text = compiled.as_text()
     assert not [word for word in ("all-reduce", "all-gather", "all-to-all", "collective") if word in text]
-    states, _ = programs[True](states, jnp.asarray(30, jnp.int32))
+    states, _ = compiled(states, jnp.asarray(30, jnp.int32))
     states = layout.put(states, runs - 1, layout.take(states, 1))
-    states, _ = programs[True](states, jnp.asarray(3, jnp.int32))
+    states, _ = compiled(states, jnp.asarray(3, jnp.int32))
     return {name: array[:runs] for name, array in named_arrays(states).items()}
 
 
 def check_devices() -> None:
     """In a process with several devices."""
     assert len(jax.devices()) == 4
-    one, two, four = (trained(number, False) for number in (1, 2, 4))
-    fewer, batched, one_batched = trained(4, False, 3), trained(4, True), trained(1, True)
+    one, two, batched = trained(1, False), trained(2, False), trained(4, True)
+    fewer = trained(4, False, 3)  # 1 on each of 3, where two has 3 on each of 2
     for name, array in two.items():
-        np.testing.assert_array_equal(array, four[name], err_msg=name)  # 3 on each of 2, and 2 on each of 3
         np.testing.assert_array_equal(array[:2], fewer[name][:2], err_msg=name)
-        np.testing.assert_array_equal(array[RUNS - 1], array[1], err_msg=name)
-        for other in (one, batched, one_batched):
+        np.testing.assert_array_equal(array[RUNS - 1], array[1], err_msg=name)  # put there
+        for other in (one, batched):
             np.testing.assert_allclose(array, other[name], rtol=1e-4, atol=1e-5, err_msg=name)
 
 

@@ -8,6 +8,7 @@ from tests.sizes import SIZES
 import bayesbellman as bb
 from bayesbellman.control.side_by_side import lay_out
 from bayesbellman.doors.fleet import train_side_by_side
+from bayesbellman.runs.trees import named_arrays
 
 
 @pytest.fixture(autouse=True)
@@ -26,13 +27,9 @@ def test_in_turn_or_not_at_all() -> None:
     first, second = agents
     first.learn(50)
     assert (first.num_timesteps, second.num_timesteps) == (50, 0)
-    before = bb.SACStar("probe-constant-reward", seed=1, **SIZES)
-    for ours, theirs in zip(
-        jax.tree.leaves(second.player.agent_state.critics),
-        jax.tree.leaves(before.player.agent_state.critics),
-        strict=True,
-    ):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-6)  # as it is for itself, though its next piece is done
+    before = named_arrays(bb.SACStar("probe-constant-reward", seed=1, **SIZES).player.agent_state)
+    for name, array in named_arrays(second.player.agent_state).items():  # as it was, though its next piece is done
+        np.testing.assert_allclose(array, before[name], rtol=1e-6, err_msg=name)
     with pytest.raises(RuntimeError, match="seed 1 is at step 0, and those beside it have gone on"):
         _ = second.player.replay
     second.learn(50)
