@@ -34,7 +34,7 @@ def test_in_turn_or_not_at_all() -> None:
         _ = second.player.replay
     second.learn(50)
     assert second.evaluate(2).tolist() == [1.0, 1.0]
-    first.learn(40).learn(20)
+    first.learn(40).learn(20)  # where it is by now is where the other would be, were it not for a piece
     with pytest.raises(RuntimeError, match="take their pieces in turn"):
         second.learn(60)
 

@@ -85,9 +85,10 @@ class Fleet:
         """The run's part of ``number`` steps from ``steps`` on."""
         if self._steps[row] == steps:
             self._advance_all(steps, number)
-        if self._steps[row] != steps + number or row not in self._chunks:
+        chunk = self._chunks.pop(row, None)
+        if chunk is None or (self._before[0], chunk.steps) != (steps, number):
             raise self._left_behind(row, steps)
-        return self._chunks.pop(row)
+        return chunk
 
     def _advance_all(self, steps: int, number: int) -> None:
         for row, at in enumerate(self._steps):
