@@ -44,3 +44,24 @@ def test_only_what_is_compiled_and_fits_the_layout() -> None:
         train_side_by_side([bb.SACStar("Pendulum-v1", **SIZES)], lay_out(1, jax.devices()[:1]))
     with pytest.raises(ValueError, match="the layout is for 3 runs, and there are 2 seeds"):
         train_side_by_side(make(2), lay_out(3, jax.devices()[:1]))
+
+
+def learnt(spoil: bool) -> list[dict[str, np.ndarray]]:
+    """What runs carry that take each step together, as on a GPU, beside one that with ``spoil`` becomes nan."""
+    first, *others = agents = make(3)
+    fleet = train_side_by_side(agents, lay_out(3, jax.devices()[:1], batched=True))
+    for agent in agents:
+        agent.learn(50)
+    if spoil:
+        state = fleet.part(0, first.num_timesteps)
+        fleet.put(0, jax.tree.map(lambda x: x * np.nan if x.dtype == np.float32 else x, state), first.num_timesteps)
+    for agent in others * 2:
+        agent.learn(30)
+    return [named_arrays(agent.player.carried().tree) for agent in others]
+
+
+def test_a_run_is_the_same_whatever_those_beside_it_are() -> None:
+    """Also where they take each step together: shapes are the same, and no number of one is in another's."""
+    for ours, theirs in zip(learnt(False), learnt(True), strict=True):
+        for name, array in ours.items():
+            np.testing.assert_array_equal(array, theirs[name], err_msg=name)
