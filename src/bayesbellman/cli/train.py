@@ -107,7 +107,9 @@ class Train:
     seed: int = 0
     """The first one."""
     seeds: int = 1
-    """How many, one after the other: seed, seed + 1, ..."""
+    """How many: seed, seed + 1, ... In compiled environments they train side by side, on all devices of a kind."""
+    side_by_side: int | None = None
+    """At most so many seeds at a time, where memory is short. [default: all, or as many as fit a GPU]"""
     out: Path | None = None
     """Folder for the run. [default: trained/ENV-AGENT]"""
     overwrite: bool = False
@@ -144,7 +146,7 @@ class Train:
         if self.force_migrate and not self.resume:
             raise ValueError("--force-migrate goes with --resume")
         names = ("steps", "seed", "seeds", "evaluate_every", "episodes", "solved")
-        names += ("checkpoint_every", "keep_checkpoints", "tensorboard")
+        names += ("checkpoint_every", "keep_checkpoints", "tensorboard", "side_by_side")
         plan = Plan(self.env, kind, settings, **{name: getattr(self, name) for name in names})
         default = Path("trained") / f"{self.env}-{name}".replace("/", "-").replace(":", "-")
         out = self.out if self.out is not None else default

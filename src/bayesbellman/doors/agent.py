@@ -195,14 +195,14 @@ class Agent(abc.ABC):
         return self
 
     def _piece(self, player: AbstractPlayer, most: int) -> Progress:
-        sound, before = jax.tree.map(jnp.copy, player.agent_state), self.num_timesteps
+        sound, before = player.hold(), self.num_timesteps
         try:
             chunk: Chunk = player.advance(most)
             metrics = dict(chunk.metrics)
             if metrics:
                 metrics["disagreement"] = player.disagreement()
             bad = [name for name, value in metrics.items() if not np.isfinite(value)]
-            if not bad and not _finite(player.agent_state):
+            if not bad and not player.finite():
                 bad = ["a network's parameter"]
             if bad:
                 raise Diverged(
@@ -211,7 +211,7 @@ class Agent(abc.ABC):
                     " A smaller learning_rate or prior_scale may help"
                 )
         except BaseException:
-            self._fall_back(sound, before)
+            self._fall_back(sound(), before)
             raise
         told = Progress(self.num_timesteps, chunk.returns, metrics)
         self._history.append(told)
@@ -220,6 +220,12 @@ class Agent(abc.ABC):
     def count_from(self, steps: int) -> None:
         """So many steps were taken before those of this player (for checkpoints)."""
         self._loaded_steps = steps
+
+    def use_player(self, player: AbstractPlayer) -> None:
+        """Have this player step it, from the start (for runs side by side)."""
+        if self._pending is not None:
+            player.agent_state, self._pending = self._pending, None
+        self._player = player
 
     def _fall_back(self, state: Any, steps: int) -> None:
         """Keep the agent of a moment when all was well; replay and environment are begun anew when it learns on."""
@@ -385,6 +391,13 @@ class Agent(abc.ABC):
                 self._player.agent_state, self._pending = self._pending, None
         return self._player
 
+    @property
+    def training(self) -> Training | None:
+        """Agent, environment and sizes of the loop that they are compiled to; None where it steps in Python"""
+        if self._env.compiled is None:
+            return None
+        return Training(self._agent, self._env.compiled, self.batch_size, self.buffer_size, self.warmup)
+
     def settings(self) -> dict[str, Any]:
         """The constructor's arguments by name, as they were given; JSON can hold them."""
         values = {name: getattr(self, name) for name in setting_names(type(self))}
@@ -399,9 +412,10 @@ class Agent(abc.ABC):
         return self.player.agent_state
 
     def _make_player(self) -> AbstractPlayer:
+        training = self.training
+        if training is not None:
+            return CompiledPlayer(training, int(self.seed))
         sizes = {"batch_size": self.batch_size, "buffer_size": self.buffer_size, "warmup": self.warmup}
-        if self._env.compiled is not None:
-            return CompiledPlayer(Training(self._agent, self._env.compiled, **sizes), int(self.seed))
         return HostPlayer(self._agent, self._env.host, int(self.seed), **sizes, evaluation=self._env.again)
 
     def _refuse_if_closed(self) -> None:
@@ -457,12 +471,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(part) for part in value]
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _finite(tree: Any) -> bool:
-    leaves = [leaf for leaf in jax.tree.leaves(tree) if jnp.issubdtype(leaf.dtype, jnp.floating)]
-    # bounds of observations may be infinite; nan is never right
-    return not any(bool(jnp.any(jnp.isnan(leaf))) for leaf in leaves)
 
 
 def _words(told: Progress) -> str:

@@ -39,26 +39,36 @@ class Checkpoints(Callback):
         checkpoints.restore(agent)                        # False: there is nothing yet
         agent.learn(100_000, callback=checkpoints)
 
-    ``every``: steps from one to the next; left out, it is a minute, or longer where one takes more than 2 % of the
-    time. ``keep``: how many stay. In our environments a run that was brought back goes on bit by bit as it would have;
-    in Gymnasium's too, if the same seed and actions lead them to the same place, and otherwise with a new episode, of
-    which there is a warning. Nothing in the files is executed.
+    ``every``: steps from one to the next; left out, it is a minute, or longer where one takes more than ``share`` of
+    the time. ``keep``: how many stay. In our environments a run that was brought back goes on bit by bit as it would
+    have; in Gymnasium's too, if the same seed and actions lead them to the same place, and otherwise with a new
+    episode, of which there is a warning. Nothing in the files is executed.
     """
 
-    def __init__(self, folder: str | Path, *, every: int | None = None, keep: int = 2, seconds: float = 60.0) -> None:
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        every: int | None = None,
+        keep: int = 2,
+        seconds: float = 60.0,
+        share: float = SHARE,
+    ) -> None:
         if every is not None and every < 1:
             raise ValueError(f"every is {every}; it must be >= 1, or None for a time")
         if not seconds >= 0:
             raise ValueError(f"seconds is {seconds}; it must be >= 0")
         self.files = CheckpointFolder(Path(folder), keep)
-        self.every, self.seconds = every, seconds
+        if not share > 0:
+            raise ValueError(f"share is {share}; it must be > 0")
+        self.every, self.seconds, self.share = every, seconds, share
         self.just_written: Path | None = None
         self._saved_steps, self._saved_at, self._cost = 0, time.monotonic(), 0.0
 
     def due(self, agent: "Agent") -> bool:
         if self.every is not None:
             return agent.num_timesteps // self.every > self._saved_steps // self.every
-        return time.monotonic() - self._saved_at >= max(self.seconds, self._cost / SHARE)
+        return time.monotonic() - self._saved_at >= max(self.seconds, self._cost / self.share)
 
     def on_chunk(self, agent: "Agent", progress: Progress) -> None:
         self.just_written = self.save(agent) if self.due(agent) else None

@@ -2,6 +2,7 @@
 
 import abc
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -62,6 +63,14 @@ class AbstractPlayer(abc.ABC):
     def agent_state(self, state: Any) -> None: ...
 
     @abc.abstractmethod
+    def hold(self) -> Callable[[], Any]:
+        """What gives the agent's state of now, while and after the next piece is advanced, and until another is."""
+
+    @abc.abstractmethod
+    def finite(self) -> bool:
+        """Whether no number of the agent's state is nan; bounds of observations may be infinite."""
+
+    @abc.abstractmethod
     def advance(self, most: int) -> Chunk:
         """At most so many steps more; fewer where a piece ends (the warm-up, a vector of environments)."""
 
@@ -92,6 +101,24 @@ class AbstractPlayer(abc.ABC):
     @abc.abstractmethod
     def resume(self, carried: "Carried", replay: Replay, steps: int) -> str | None:
         """Go on from there; words on what could not be brought back, if something could not."""
+
+
+def piece_size(steps: int, most: int, warmup: int) -> int:
+    """Steps of the next piece of a compiled loop: it ends where the warm-up does."""
+    return min(most, CHUNK, most if steps >= warmup else warmup - steps)
+
+
+def no_nan(tree: PyTree) -> Bool[Array, ""]:
+    leaves = [leaf for leaf in jax.tree.leaves(tree) if jnp.issubdtype(leaf.dtype, jnp.floating)]
+    return jnp.logical_not(jnp.any(jnp.stack([jnp.any(jnp.isnan(leaf)) for leaf in leaves])))
+
+
+_no_nan = jax.jit(no_nan)
+
+
+def _held(state: PyTree) -> Callable[[], PyTree]:
+    copy = jax.tree.map(jnp.copy, state)
+    return lambda: copy
 
 
 class Programs:
@@ -150,9 +177,15 @@ class CompiledPlayer(AbstractPlayer):
     def agent_state(self, state: Any) -> None:
         self.state = eqx.tree_at(lambda s: s.agent, self.state, state)
 
+    def hold(self) -> Callable[[], Any]:
+        return _held(self.state.agent)
+
+    def finite(self) -> bool:
+        return bool(_no_nan(self.state.agent))
+
     def advance(self, most: int) -> Chunk:
         learn = self._steps >= self.training.warmup
-        number = min(most, CHUNK, most if learn else self.training.warmup - self._steps)
+        number = piece_size(self._steps, most, self.training.warmup)
         self.state, trace = self._programs.advance[learn](self.state, jnp.asarray(number, jnp.int32))
         self._steps += number
         returns = np.asarray(trace.returns)[: int(trace.episodes)]
@@ -165,7 +198,7 @@ class CompiledPlayer(AbstractPlayer):
         return jax.tree.map(np.asarray, self._programs.play(jax.random.key(seed), self.state, episodes, keep))
 
     def visited(self) -> Float[np.ndarray, "N d"]:
-        return _observed(self.state.replay)
+        return observed(self.state.replay)
 
     def disagreement(self) -> float:
         return float(self._programs.disagreement(jax.random.fold_in(self.state.key, NO_STEP), self.state))
@@ -226,6 +259,12 @@ class HostPlayer(AbstractPlayer):
     @agent_state.setter
     def agent_state(self, state: Any) -> None:
         self._agent_state = state
+
+    def hold(self) -> Callable[[], Any]:
+        return _held(self._agent_state)
+
+    def finite(self) -> bool:
+        return bool(_no_nan(self._agent_state))
 
     def _acting(
         self, key: Key[Array, ""], state: PyTree, contexts: PyTree, observation: Float[Array, "n d"]
@@ -359,7 +398,7 @@ class HostPlayer(AbstractPlayer):
         return played
 
     def visited(self) -> Float[np.ndarray, "N d"]:
-        return _observed(self.replay)
+        return observed(self.replay)
 
     def _returns(self, host: Any, episodes: int, seed: int) -> Float[np.ndarray, " episodes"]:
         observation, done = host.reset(seed), []
@@ -419,5 +458,5 @@ class HostPlayer(AbstractPlayer):
         return None
 
 
-def _observed(replay: Replay) -> Float[np.ndarray, "N d"]:
+def observed(replay: Replay) -> Float[np.ndarray, "N d"]:
     return np.asarray(replay.ring.observation[: min(int(replay.stored), replay.capacity)])

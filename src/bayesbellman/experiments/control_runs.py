@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from bayesbellman.control.base import AbstractAgent
+from bayesbellman.control.side_by_side import devices_like, lay_out
 from bayesbellman.control.train import CHUNK, Training, TrainState
-from bayesbellman.core.devices import loop_options
 
 LONGEST = 100_000
 
@@ -51,7 +51,8 @@ def run_seeds(
 ) -> Runs:
     """Train a copy for each seed, in one program. ``make(number)`` is the agent: one float may differ between seeds.
 
-    A seed gives the same run alone and beside others, to rounding.
+    Where there are several devices, the seeds are spread over them. A seed gives the same run alone and beside others,
+    to rounding.
     """
     if len(set(seeds)) != len(seeds):
         raise ValueError(f"seeds are {list(seeds)}; each may be there once")
@@ -61,8 +62,7 @@ def run_seeds(
     def training(number: Array) -> Training:
         return Training(make(number), env, batch_size=batch_size, buffer_size=max(steps, batch_size), warmup=warmup)
 
-    def each(function: Callable) -> Callable:
-        return jax.jit(jax.vmap(function))
+    layout = lay_out(len(seeds), devices_like(jax.devices()[0]), batched=True)
 
     def judge(number: Array, state: TrainState) -> tuple[Array, Array]:
         made = training(number)
@@ -74,36 +74,36 @@ def run_seeds(
         at = jnp.asarray(places, dtype=float)
         return agent.values(state.agent, at, agent.act_best(state.agent, at))
 
-    floats = jnp.asarray(numbers, dtype=float)
-    keys = jax.vmap(jax.random.key)(jnp.asarray(seeds))
-    state = each(lambda number, key: training(number).init(key))(floats, keys)
+    floats = layout.place(jnp.asarray(layout.filled(list(numbers)), dtype=float))
+    keys = layout.place(jax.vmap(jax.random.key)(jnp.asarray(layout.filled(list(seeds)))))
+    state = layout.each_run(lambda number, key: training(number).init(key))(floats, keys)
     advance = {
-        learn: jax.jit(
-            jax.vmap(lambda number, state, learn=learn: training(number).advance(state, every, learn)),
-            donate_argnums=1,
-            compiler_options=loop_options(),
-        )
+        learn: layout.each_state(lambda state, number, learn=learn: training(number).advance(state, every, learn))
         for learn in (False, True)
     }
-    judging, looking = each(judge), each(look)
+    judging, looking = layout.each_run(judge), layout.each_run(look)
+
+    def found(rows: Array) -> np.ndarray:
+        """Without those that fill up the last device"""
+        return np.asarray(rows)[: len(seeds)]
+
     rows: dict[str, list] = {name: [] for name in Runs._fields[:6]}
     values = []
     for done in range(every, steps + 1, every):
-        state, trace = advance[done > warmup](floats, state)
+        state, trace = advance[done > warmup](state, floats)
         returns, disagreement = judging(floats, state)
-        found = np.asarray(trace.returns)
         rows["steps"].append(done)
-        rows["evaluations"].append(np.asarray(returns))
-        rows["episodes"].append(np.asarray(trace.episodes))
-        rows["successes"].append(np.sum(np.nan_to_num(found) > 0, axis=1))
-        rows["disagreement"].append(np.asarray(disagreement))
+        rows["evaluations"].append(found(returns))
+        rows["episodes"].append(found(trace.episodes))
+        rows["successes"].append(np.sum(np.nan_to_num(found(trace.returns)) > 0, axis=1))
+        rows["disagreement"].append(found(disagreement))
         loss = trace.metrics.get("critic_loss")
-        rows["critic_loss"].append(np.full(len(seeds), np.nan) if loss is None else np.asarray(loss))
+        rows["critic_loss"].append(np.full(len(seeds), np.nan) if loss is None else found(loss))
         if done in moments:
-            values.append(np.asarray(looking(floats, state)))
+            values.append(found(looking(floats, state)))
         report(every)
     empty = np.zeros((0, len(seeds), 0, 0), np.float32)
-    visited = np.asarray(state.replay.ring.observation) if keep_visited else np.zeros((len(seeds), 0, 0), np.float32)
+    visited = found(state.replay.ring.observation) if keep_visited else np.zeros((len(seeds), 0, 0), np.float32)
     return Runs(
         **{name: np.asarray(column) for name, column in rows.items()},
         values=np.stack(values) if values else empty,

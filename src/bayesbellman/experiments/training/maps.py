@@ -8,7 +8,6 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesbellman.doors.agent import Agent
-from bayesbellman.doors.players import CompiledPlayer
 from bayesbellman.envs.deep_sea import DeepSea
 from bayesbellman.envs.spaces import Box, Discrete, Spaces
 
@@ -102,7 +101,7 @@ def kind_of(spaces: Spaces) -> type[Plane] | type[Square] | None:
 
 
 def _sea(agent: Agent) -> DeepSea | None:
-    env = agent.player.training.env if isinstance(agent.player, CompiledPlayer) else None
+    env = agent.training.env if agent.training is not None else None
     return env if isinstance(env, DeepSea) else None
 
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from bayesbellman.doors.agent import Agent, chosen_device
 from bayesbellman.doors.agents import PRIOR_SCALES
-from bayesbellman.doors.players import CompiledPlayer
 from bayesbellman.envs.spaces import Discrete
 from bayesbellman.runs.metrics import finite
 from bayesbellman.runs.provenance import provenance
@@ -16,6 +15,8 @@ CONFIG, METRICS, AGENT, BEST = "config.json", "metrics.jsonl", "agent.bbo", "bes
 ENDED, CHECKPOINTS, DIAGNOSTICS, TENSORBOARD = "ended.json", "checkpoints", "diagnostics", "tensorboard"
 OF_A_SEED = (CONFIG, METRICS, AGENT, BEST, ENDED, CHECKPOINTS, DIAGNOSTICS, TENSORBOARD)
 CURVE, SUMMARY, REPORT = "curve.png", "summary.csv", "report.md"
+MAY_CHANGE = ("steps", "side_by_side")
+"""Of what a run was begun with"""
 OF_ALL_SEEDS = (CONFIG, CURVE, SUMMARY, REPORT)
 
 
@@ -36,10 +37,13 @@ class Plan:
     """Steps; None: a minute, or longer where that takes more than 2 % of the time"""
     keep_checkpoints: int = 2
     tensorboard: bool = False
+    side_by_side: int | None = None
+    """At most so many seeds in one program; None: all, or as many as a run that is resumed had"""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "seeds", "evaluate_every", "episodes", "checkpoint_every", "keep_checkpoints"):
-            if name == "checkpoint_every" and self.checkpoint_every is None:
+        counts = ("steps", "seeds", "evaluate_every", "episodes", "checkpoint_every", "keep_checkpoints")
+        for name in (*counts, "side_by_side"):
+            if name in ("checkpoint_every", "side_by_side") and getattr(self, name) is None:
                 continue
             if getattr(self, name) < 1:
                 option = "--" + name.replace("_", "-")
@@ -58,9 +62,10 @@ class Plan:
         """Where a seed's files are: with one seed, beside the report."""
         return out if self.seeds == 1 else out / f"seed-{seed:04d}"
 
-    def config(self, agent: Agent) -> dict[str, Any]:
-        """As JSON: all that it takes to train again."""
+    def config(self, agent: Agent, side_by_side: int) -> dict[str, Any]:
+        """As JSON: all that it takes to train again. ``side_by_side``: how many seeds are."""
         run = {name: getattr(self, name) for name in ("steps", "seed", "seeds", "evaluate_every", "episodes", "solved")}
+        run["side_by_side"] = side_by_side
         return finite(
             {
                 "env": agent.env_name,
@@ -75,11 +80,14 @@ class Plan:
 
 
 def changes(kept: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """How the run that was begun differs from the one asked for; more or fewer steps are no difference."""
+    """How the run that was begun differs from the one asked for.
+
+    More or fewer steps are no difference, nor is how many seeds are side by side.
+    """
 
     def flat(config: Mapping[str, Any]) -> dict[str, Any]:
         settings = {f"setting {name}": value for name, value in config["settings"].items() if name != "device"}
-        run = {f"--{name.replace('_', '-')}": value for name, value in config["run"].items() if name != "steps"}
+        run = {f"--{name.replace('_', '-')}": value for name, value in config["run"].items() if name not in MAY_CHANGE}
         return {"environment": config["env"], "agent": config["agent"], **run, **settings}
 
     try:
@@ -110,7 +118,7 @@ def introduction(plan: Plan, agent: Agent) -> list[str]:
 
 def path_words(agent: Agent) -> str:
     """How the environment is stepped."""
-    if isinstance(agent.player, CompiledPlayer):
+    if agent.training is not None:
         return "compiled with the agent into one JAX program"
     return "Gymnasium's, stepped in Python" + (f", {agent.num_envs} side by side" if agent.num_envs > 1 else "")
 

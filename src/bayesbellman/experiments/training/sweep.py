@@ -1,11 +1,15 @@
-"""Trains an agent, seed after seed, keeps what comes of it as it comes, and goes on from there when asked to."""
+"""Trains an agent on several seeds, keeps what comes of it as it comes, and goes on from there when asked to.
+
+Seeds of a group train side by side, a piece each in turn: what they carry is in one program (`doors.fleet`), and all
+else of a seed is its own. A seed that is alone in its group has a program of its own.
+"""
 
 import contextlib
 import json
 import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,9 +18,11 @@ import numpy as np
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors.agent import Agent
 from bayesbellman.doors.callbacks import Progress
-from bayesbellman.doors.checkpoints import Checkpoints
+from bayesbellman.doors.checkpoints import SHARE, Checkpoints
+from bayesbellman.doors.fleet import train_side_by_side
 from bayesbellman.experiments.training.analysis import write_report
 from bayesbellman.experiments.training.diagnostics import Diagnostics
+from bayesbellman.experiments.training.formation import Formation, form
 from bayesbellman.experiments.training.plan import (
     AGENT,
     BEST,
@@ -37,7 +43,7 @@ from bayesbellman.experiments.training.plan import (
 )
 from bayesbellman.runs.live_folder import list_as_ours, live_folder, refuse_if_unusable_or_in_use
 from bayesbellman.runs.metrics import MetricsFile
-from bayesbellman.runs.progress import Report, progress
+from bayesbellman.runs.progress import progress
 from bayesbellman.runs.stopping import Stopped, StopRequest, beside, stop_requests
 from bayesbellman.runs.tensorboard import TensorBoard
 
@@ -74,11 +80,34 @@ def train(
     checkpoint, and where there is nothing it begins.
     """
     refuse_if_unusable_or_in_use(out, overwrite=overwrite or resume)
-    agent: Agent | None = plan.agent(plan.seed)
-    lines = introduction(plan, agent)  # makes its player: what is wrong with its settings is found by now
-    config = plan.config(agent)
-    if resume:
-        _refuse_if_another(out, config)
+    made = {plan.seed: plan.agent(plan.seed)}
+    try:
+        return _train(plan, out, made, overwrite, resume, other_version, resume_command, say)
+    finally:
+        for agent in made.values():
+            agent.close()
+
+
+def _train(
+    plan: Plan,
+    out: Path,
+    made: dict[int, Agent],
+    overwrite: bool,
+    resume: bool,
+    other_version: bool,
+    resume_command: str,
+    say: Say,
+) -> Outcome:
+    """``made``: agents that are there already; those that are used are taken from it."""
+    agent = made[plan.seed]
+    lines = introduction(plan, agent)
+    begun = _begun(out) if resume else None
+    formation = form(plan, agent, begun)
+    config = plan.config(agent, formation.side_by_side)
+    if begun is not None and (differing := changes(begun, config)):
+        raise ValueError(f"--resume: {out} was begun otherwise: {'; '.join(differing)}; repeat its settings, or --out")
+    if formation.side_by_side == 1:
+        _ = agent.player  # what is wrong with its settings or its environment is found before anything is written
     folders = {seed: plan.folder_of(out, seed) for seed in plan.all_seeds()}
     inner = OF_A_SEED if plan.seeds == 1 else [folder.name for folder in folders.values()]
     ended: dict[int, Ended] = {}
@@ -86,39 +115,20 @@ def train(
         live_folder(out, {*OF_ALL_SEEDS, *inner}, overwrite=overwrite, resume=resume),
         stop_requests(lambda: say(STOPPING)) as request,
     ):
-        for line in lines:
+        for line in (*lines, *formation.words):
             say(line)
         for name in (SUMMARY, REPORT):  # of an earlier end, which is none now
             (out / name).unlink(missing_ok=True)
         _write_json(out / CONFIG, config)
+        work = _Work(plan, folders, formation, made, ended, resume, other_version, request, say)
         try:
-            for seed, folder in folders.items():
-                if request.signum is not None:
-                    break
-                done = _ended(folder, plan) if resume else None
-                if done is not None:
-                    say(f"seed {seed} {done.how} before")
-                    ended[seed] = done
-                    continue
-                agent = plan.agent(seed) if agent is None or agent.seed != seed else agent
-                if plan.seeds > 1:
-                    folder.mkdir(exist_ok=True)
-                    list_as_ours(folder, OF_A_SEED)
-                    _write_json(folder / CONFIG, plan.config(agent))
-                ended[seed] = Ended("failed")
-                checkpoints = Checkpoints(folder / CHECKPOINTS, every=plan.checkpoint_every, keep=plan.keep_checkpoints)
-                kept = checkpoints.restore(agent, other_version=other_version, say=say) if resume else None
-                if kept is not None:
-                    say(f"seed {seed} goes on from step {agent.num_timesteps:,}")
-                ended[seed] = _train_seed(plan, seed, agent, folder, checkpoints, kept, request, say)
-                _write_json(folder / ENDED, {**ended[seed]._asdict(), "of_steps": plan.steps})
-                agent = None
+            for group in formation.groups:
+                if request.signum is None:
+                    work.train(group)
         except Exception:
             say(f"what was learnt until then is kept in {out}; go on with: {resume_command}")
             raise
         finally:
-            if agent is not None:
-                agent.close()
             text = write_report(out, config, folders, ended)
     stopped = len(ended) < plan.seeds or any(end.how == "stopped" for end in ended.values())
     if request.signum is not None and stopped:
@@ -129,17 +139,15 @@ def train(
     return Outcome(ended, text)
 
 
-def _refuse_if_another(out: Path, config: Mapping[str, Any]) -> None:
-    """A run that was begun with other settings is not gone on with."""
+def _begun(out: Path) -> dict[str, Any] | None:
+    """The configuration of a run that is there already."""
     path = out / CONFIG
     if not path.exists():
-        return
+        return None
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"--resume: {path} cannot be read ({error})") from error
-    if differing := changes(kept, config):
-        raise ValueError(f"--resume: {out} was begun otherwise: {'; '.join(differing)}; repeat its settings, or --out")
 
 
 def _ended(folder: Path, plan: Plan) -> Ended | None:
@@ -152,35 +160,117 @@ def _ended(folder: Path, plan: Plan) -> Ended | None:
         return None
 
 
-def _train_seed(
-    plan: Plan,
-    seed: int,
-    agent: Agent,
-    folder: Path,
-    checkpoints: Checkpoints,
-    kept: Mapping[str, Any] | None,
-    request: StopRequest,
-    say: Say,
-) -> Ended:
-    title = type(agent).__name__ if plan.seeds == 1 else f"{type(agent).__name__}, seed {seed}"
-    begun = 0 if kept is None else agent.num_timesteps
-    with (
-        agent,
-        MetricsFile(folder / METRICS, None if kept is None else begun) as file,
-        _boards(plan, folder, begun, say) as boards,
-        progress(title, plan.steps, "steps") as report,
-    ):
-        run = _Run(plan, agent, folder, file, boards, checkpoints, report, request, say)
+class _Work(NamedTuple):
+    """What all seeds share."""
+
+    plan: Plan
+    folders: Mapping[int, Path]
+    formation: Formation
+    made: dict[int, Agent]
+    ended: dict[int, Ended]
+    resume: bool
+    other_version: bool
+    request: StopRequest
+    say: Say
+
+    def train(self, seeds: range) -> None:
+        """Those of one group that are not done."""
+        going = []
+        for seed in seeds:
+            done = _ended(self.folders[seed], self.plan) if self.resume else None
+            if done is None:
+                going.append(seed)
+            else:
+                self.say(f"seed {seed} {done.how} before")
+                self.ended[seed] = done
+        if not going:
+            return
+        with contextlib.ExitStack() as stack:
+            agents = [stack.enter_context(self.made.pop(seed, None) or self.plan.agent(seed)) for seed in going]
+            if len(seeds) > 1:  # also those that are done, as ballast: the program stays the same
+                train_side_by_side(agents, self.formation.layout(seeds, agents[0]), seeds)
+            together = _Together(self.request)
+            runs: list[_Run] = []
+            try:
+                runs.extend(self.begin(agent, SHARE / len(seeds), together, stack) for agent in agents)
+                title = type(agents[0]).__name__ + ("" if self.plan.seeds == 1 else f", {_seeds(going)}")
+                with progress(title, self.plan.steps, "steps") as report:
+                    beside(lambda: _in_turn(runs, lambda: report(*_standing(runs))))
+            finally:
+                for run in runs:
+                    run.keep_agent()
+                    self.ended[run.seed] = run.ended
+
+    def begin(self, agent: Agent, share: float, together: "_Together", stack: contextlib.ExitStack) -> "_Run":
+        """A seed with its folder and files, brought back if it was there before."""
+        plan, seed, folder = self.plan, int(agent.seed), self.folders[int(agent.seed)]
+        if plan.seeds > 1:
+            folder.mkdir(exist_ok=True)
+            list_as_ours(folder, OF_A_SEED)
+            _write_json(folder / CONFIG, plan.config(agent, self.formation.side_by_side))
+        self.ended[seed] = Ended("failed")
+        every, keep = plan.checkpoint_every, plan.keep_checkpoints
+        checkpoints = Checkpoints(folder / CHECKPOINTS, every=every, keep=keep, share=share)
+        kept = None
+        if self.resume:
+            kept = checkpoints.restore(agent, other_version=self.other_version, say=self.say)
+        if kept is not None:
+            self.say(f"seed {seed} goes on from step {agent.num_timesteps:,}")
+        begun = 0 if kept is None else agent.num_timesteps
+        file = stack.enter_context(MetricsFile(folder / METRICS, None if kept is None else begun))
+        boards = stack.enter_context(_boards(plan, folder, begun, self.say))
+        run = _Run(plan, agent, folder, file, boards, checkpoints, together, self.say)
         run.go_on_from(kept)
-        try:
-            beside(run)
-        except Diverged as error:
-            run.ended = Ended("diverged", f"{error}. It is kept in {folder / AGENT}")
-        finally:
-            agent.save(folder / AGENT)
-    if run.ended.how in ("solved", "diverged"):
-        say(f"seed {seed} {run.ended.how}: {run.ended.words}")
-    return run.ended
+        return run
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    return f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds"
+
+
+def _in_turn(runs: "Sequence[_Run]", report: Callable[[], None]) -> None:
+    """A piece for each, again and again. After a kill some may be ahead: the others catch up first."""
+    for run in runs:
+        if not run.goes_on:
+            run.finish()
+    going = [run for run in runs if run.goes_on]
+    while going:
+        steps = min(run.steps for run in going)
+        ahead = min((run.steps for run in going if run.steps > steps), default=None)
+        for run in [run for run in going if run.steps == steps]:
+            try:
+                run.piece(ahead)
+            except Exception:
+                run.ended = Ended("failed")
+                for other in going:
+                    if other is not run and other.goes_on:
+                        other.ended = Ended("stopped", f"after {other.steps:,} steps: seed {run.seed} failed")
+                raise
+        report()
+        going = [run for run in going if run.goes_on]
+
+
+def _standing(runs: "Sequence[_Run]") -> tuple[int, str]:
+    """Steps of the one that is least far, and how all stand: medians, where there are several."""
+    steps = min((run.steps for run in runs if run.goes_on), default=max(run.steps for run in runs))
+    median = "" if len(runs) == 1 else " (median)"
+    said = {name: [run.said[name] for run in runs if name in run.said] for name in SAID}
+    words = ", ".join(f"{name} {np.median(found):.4g}{median}" for name, found in said.items() if found)
+    return min(steps, runs[0].plan.steps), words
+
+
+class _Together:
+    """What is decided once for all seeds of a group at a step: to stop, and to take a checkpoint."""
+
+    def __init__(self, request: StopRequest) -> None:
+        self.request = request
+        self.steps, self.stop, self.due = -1, False, False
+
+    def at(self, agent: Agent, checkpoints: Checkpoints) -> "_Together":
+        if self.steps != agent.num_timesteps:
+            self.steps = agent.num_timesteps
+            self.stop, self.due = self.request.signum is not None, checkpoints.due(agent)
+        return self
 
 
 def _boards(plan: Plan, folder: Path, begun: int, say: Say) -> "TensorBoard | contextlib.nullcontext[None]":
@@ -198,12 +288,12 @@ class _Run:
         file: MetricsFile,
         boards: TensorBoard | None,
         checkpoints: Checkpoints,
-        report: Report,
-        request: StopRequest,
+        together: _Together,
         say: Say,
     ) -> None:
         self.plan, self.agent, self.folder, self.say = plan, agent, folder, say
-        self.file, self.boards, self.checkpoints, self.report, self.request = file, boards, checkpoints, report, request
+        self.file, self.boards, self.checkpoints, self.together = file, boards, checkpoints, together
+        self.seed = int(agent.seed)
         self.diagnostics = Diagnostics(folder / DIAGNOSTICS, plan.steps, plan.evaluate_every, plan.episodes)
         self.started = time.monotonic()
         self.before = 0.0
@@ -212,6 +302,7 @@ class _Run:
         self.said: dict[str, float] = {}
         self.failures = 0
         self.ended = Ended("finished")
+        self.agent_is_kept = False
 
     def go_on_from(self, kept: Mapping[str, Any] | None) -> None:
         """What an earlier process knew at the checkpoint."""
@@ -223,38 +314,63 @@ class _Run:
     def seconds(self) -> float:
         return round(self.before + time.monotonic() - self.started, 3)
 
-    def __call__(self) -> None:
-        every, steps = self.plan.evaluate_every, self.agent.num_timesteps
-        while steps < self.plan.steps and self.ended.how == "finished":
-            self.target = min(self.plan.steps, (steps // every + 1) * every)
-            self.agent.learn(self.target - steps, callback=self.after_piece)
-            steps = self.agent.num_timesteps
+    @property
+    def steps(self) -> int:
+        return self.agent.num_timesteps
+
+    @property
+    def goes_on(self) -> bool:
+        return self.ended.how == "finished" and self.steps < self.plan.steps
+
+    def piece(self, no_further: int | None) -> None:
+        """The next steps, up to an evaluation at most; or to where another seed waits."""
+        steps = self.steps
+        self.target = min(self.plan.steps, (steps // self.plan.evaluate_every + 1) * self.plan.evaluate_every)
+        until = self.target if no_further is None else min(self.target, no_further)
+        try:
+            self.agent.learn(until - steps, callback=self.after_piece)
+        except Diverged as error:
+            self.ended = Ended("diverged", f"{error}. It is kept in {self.folder / AGENT}")
+        if not self.goes_on:
+            self.finish()
+
+    def finish(self) -> None:
+        """While those beside it go on."""
+        self.keep_agent()
+        _write_json(self.folder / ENDED, {**self.ended._asdict(), "of_steps": self.plan.steps})
+        if self.ended.how in ("solved", "diverged"):
+            self.say(f"seed {self.seed} {self.ended.how}: {self.ended.words}")
+
+    def keep_agent(self) -> None:
+        """At the end, whatever it is; once."""
+        if not self.agent_is_kept:
+            self.agent.save(self.folder / AGENT)
+            self.agent_is_kept = True
 
     def after_piece(self, agent: Agent, told: Progress) -> bool:
-        """Write down what the piece brought, with an evaluation if one is due. False: that was the last."""
+        """Write down what the piece brought, with an evaluation if one is due. False: the next is another's turn."""
+        decided = self.together.at(agent, self.checkpoints)
         record: dict[str, Any] = {"steps": told.steps, "seconds": 0.0, "returns": told.returns, "metrics": told.metrics}
-        if self.request.signum is not None and told.steps < self.plan.steps:
+        if decided.stop and told.steps < self.plan.steps:
             self.ended = Ended("stopped", f"after {told.steps:,} of {self.plan.steps:,} steps")
         if told.steps >= self.target:
             record["evaluation"] = self.evaluate(told.steps)
         record["seconds"] = self.seconds
         last = self.ended.how != "finished" or told.steps >= self.plan.steps
-        if self.keeping(lambda: self.keep(record, last)):
+        if self.keeping(lambda: self.keep(record, last or decided.due)):
             self.failures = 0
         if len(told.returns):
             self.said["return"] = float(told.returns[-1])
         if "disagreement" in told.metrics:
             self.said["disagreement"] = told.metrics["disagreement"]
-        words = ", ".join(f"{name} {self.said[name]:.4g}" for name in SAID if name in self.said)
-        self.report(min(told.steps, self.plan.steps), words)
-        return self.ended.how == "finished"
+        return False
 
-    def keep(self, record: dict[str, Any], last: bool) -> None:
+    def keep(self, record: dict[str, Any], checkpoint: bool) -> None:
         """Metrics first: a checkpoint that is there has all of its metrics."""
         self.file.write(record)
         if self.boards is not None:
             self.boards.write(record["steps"], scalars(record))
-        if last or self.checkpoints.due(self.agent):
+        if checkpoint:
             self.checkpoints.save(self.agent, {"best": self.best, "seconds": self.seconds})
 
     def keeping(self, write: Callable[[], object]) -> bool:

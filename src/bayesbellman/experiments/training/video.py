@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesbellman.doors.agent import Agent
-from bayesbellman.doors.players import LONGEST, CompiledPlayer
+from bayesbellman.doors.players import LONGEST
 from bayesbellman.envs.base import AbstractControlEnv
 from bayesbellman.envs.registry import make_env
 from bayesbellman.experiments.training.drawings import DRAWN, Frame, drawing_of
@@ -36,7 +36,7 @@ def check_video(path: Path, agent: Agent) -> None:
         raise FileExistsError(f"--video {path} exists; name another file")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"--video {path}: there is no folder {path.parent}")
-    if isinstance(agent.player, CompiledPlayer) and drawing_of(agent.player.training.env) is None:
+    if agent.training is not None and drawing_of(agent.training.env) is None:
         raise ValueError(f"--video: nobody has drawn {agent.env_name}; {DRAWN}")
 
 
@@ -45,7 +45,7 @@ def write_video(path: Path, agent: Agent, episodes: int, seed: int) -> float:
     from PIL import Image
 
     moments: list[tuple[Frame, int]] = []
-    ours = isinstance(agent.player, CompiledPlayer)
+    ours = agent.training is not None
     episode = _compiled(agent, episodes, seed) if ours else _gymnasium(agent, seed)
     keep, gathered = 1, 0.0
     for step, moment in enumerate(episode):
