@@ -251,13 +251,14 @@ def control_gpu() -> str:
     """What a step costs against the ensemble's size and the number of runs."""
     result = json.loads((RESULTS / "benchmarks" / "control_gpu.json").read_text(encoding="utf-8"))
     origin = result["origin"]
-    columns = ("contender", "runs", "us a step and run", "steps/s", "GFLOP/s", "share of the matrix rate")
+    columns = ("contender", "runs", "us a step and run", "steps/s", "share of the matrix rate", "times the floor")
     lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
     for row in result["rows"]:
         shown = [f"{row[c]:,.3g}" if isinstance(row[c], float) and row[c] < 1e3 else _whole(row[c]) for c in columns]
         lines.append(f"| {' | '.join(shown)} |")
     made = f"`{origin['command']}`, jax {origin['packages']['jax']}, commit {origin['commit']}, {origin['machine']}"
-    return "\n".join([*lines, "", f"{made}; the matrix rate is {origin['matrix_rate'] / 1e12:.0f} TFLOP/s."])
+    rates = f"{origin['matrix_rate'] / 1e12:.0f} TFLOP/s (bfloat16), of a copy {origin['copy_rate'] / 1e12:.1f} TB/s"
+    return "\n".join([*lines, "", f"{made}; the rate of a matrix product is {rates}."])
 
 
 def _whole(value: float | str) -> str:

@@ -113,6 +113,9 @@ def test_networks_are_the_same_with_and_without_kernels(
     inputs = (jax.random.normal(jax.random.key(2), (64, 2)), jax.random.normal(jax.random.key(3), (64, 1)))
     found = critic(inputs)
     assert len(taken) == (hidden == (128, 128))
+    with jax.default_matmul_precision("float32"):
+        critic(inputs)
+    assert len(taken) == (hidden == (128, 128)), "a precision was asked for"
     monkeypatch.setattr(mlp, "on_cpu", lambda: True)
     np.testing.assert_allclose(found, critic(inputs), rtol=0, atol=2e-2 * float(jnp.std(found)))
 

@@ -115,9 +115,18 @@ def each_value(networks: tuple, inputs: Any) -> list[Float[Array, "*batch"]]:
 
 
 def fused_outputs(networks: tuple[MLP, ...], inputs: Any) -> Float[Array, "networks rows out"] | None:
-    """The outputs of networks of the same sizes, by the kernels of a GPU; None where these are not for them."""
+    """The outputs of networks of the same sizes, by the kernels of a GPU; None where these are not for them.
+
+    They round the factors of products; whoever has asked JAX for a precision of products gets that.
+    """
     parts = inputs if isinstance(inputs, tuple) else (inputs,)
-    if on_cpu() or not all(network.fusable for network in networks) or any(part.ndim != 2 for part in parts):
+    asked = jax.config.jax_default_matmul_precision  # pyright: ignore[reportAttributeAccessIssue]
+    if (
+        on_cpu()
+        or asked is not None
+        or not all(network.fusable for network in networks)
+        or any(part.ndim != 2 for part in parts)
+    ):
         return None
     from bayesbellman.nn import fused  # Pallas is not everywhere, and takes a second
 
