@@ -245,6 +245,14 @@ def test_divergence_keeps_the_last_finite_agent_and_does_not_stop_other_seeds(
     assert "seed 0 diverged: critic_loss" in (out / "report.md").read_text()
 
 
+def test_the_batch_that_broke_a_seed_is_kept(tmp_path: Path, capsys) -> None:
+    out = tmp_path / "run"
+    assert bbo("train", *PROBE, "--learning-rate", 1e30, "--out", out) == 3
+    with np.load(out / "diverged.npz", allow_pickle=False) as kept:
+        assert np.isfinite(kept["observation"]).all()
+        assert f"the batch of step {int(kept['step']):,}, which did it" in capsys.readouterr().err
+
+
 class Still(gymnasium.Env):
     """Nothing happens but the reward and a picture; cut after two steps."""
 

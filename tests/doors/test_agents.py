@@ -142,8 +142,12 @@ def test_divergence_keeps_what_was_sound() -> None:
     """In both loops; what it had learnt until then acts on, and a new attempt begins with an empty replay."""
     for env, where in ((CAR, [0.0, 0.0]), ("Pendulum-v1", [1.0, 0.0, 0.0])):
         agent = bb.SAC(env, **{**SIZES, "learning_rate": 1e30})
-        with pytest.raises(Diverged):
+        with pytest.raises(Diverged) as caught:
             agent.learn(200)
+        culprit = caught.value.culprit
+        assert 50 <= culprit.step < 200
+        assert culprit.batch.observation.shape == (SIZES["batch_size"], len(where))
+        assert np.isfinite(culprit.batch.observation).all()
         assert np.isfinite(agent.predict(where, deterministic=True)[0]).all()
         assert agent.num_timesteps in (0, 50)
         assert agent.learn(20).num_timesteps in (20, 70)  # of a warm-up

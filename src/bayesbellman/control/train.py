@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree, Shaped
 
 from bayesbellman.control.actions import any_action, for_environment, no_action
 from bayesbellman.control.base import AbstractAgent
+from bayesbellman.control.culprit import Update
 from bayesbellman.core.types import Transition
 from bayesbellman.data.replay import Replay
 from bayesbellman.data.transition import transition_of
@@ -34,6 +35,21 @@ class TrainState(eqx.Module):
     episode_steps: Int[Array, ""]
     step: Int[Array, ""]
     key: Key[Array, ""]
+
+
+class StepKeys(NamedTuple):
+    """All randomness of a step."""
+
+    act: Key[Array, ""]
+    env: Key[Array, ""]
+    reset: Key[Array, ""]
+    begin: Key[Array, ""]
+    draw: Key[Array, ""]
+    update: Key[Array, ""]
+
+
+def step_keys(run_key: Key[Array, ""], step: int | Int[Array, ""]) -> StepKeys:
+    return StepKeys(*jax.random.split(jax.random.fold_in(run_key, step), 6))
 
 
 class Trace(NamedTuple):
@@ -169,6 +185,12 @@ class Training(eqx.Module):
         )
         return jax.lax.while_loop(going_on, one, begun)[2]
 
+    def updates(self, run_key: Key[Array, ""], start: int, stop: int) -> list[Update]:
+        """What was done from one step to another, each of which stored a transition."""
+        steps = range(max(start, self.warmup), stop)
+        keys = (step_keys(run_key, step) for step in steps)
+        return [Update(step, step + 1, key.draw, key.update) for step, key in zip(steps, keys, strict=True)]
+
     def disagreement(self, key: Key[Array, ""], state: TrainState) -> Float[Array, ""]:
         """Standard deviation of the members' values at a batch of replay, on average."""
         batch = state.replay.sample(key, self.batch_size).transitions
@@ -180,18 +202,17 @@ class Training(eqx.Module):
 
     def _step(self, state: TrainState, learn: bool) -> tuple[TrainState, tuple, dict[str, Array]]:
         """One step of the environment and, with ``learn``, one update; whether an episode ended, and its return."""
-        key = jax.random.fold_in(state.key, state.step)
-        act_key, env_key, reset_key, begin_key, draw_key, update_key = jax.random.split(key, 6)
+        keys = step_keys(state.key, state.step)
         if learn:
-            action = self.agent.act(act_key, state.agent, state.context, self.env.observe(state.env))
+            action = self.agent.act(keys.act, state.agent, state.context, self.env.observe(state.env))
         else:
-            action = any_action(act_key, self.env.spaces.action)
-        transition, outcome = self._play(env_key, state.env, action)
+            action = any_action(keys.act, self.env.spaces.action)
+        transition, outcome = self._play(keys.env, state.env, action)
         replay = state.replay.add(transition)
         agent, metrics = state.agent, {}
         if learn:
-            drawn = replay.sample(draw_key, self.batch_size)
-            agent, metrics = self.agent.update(update_key, agent, drawn.transitions, drawn.index)
+            drawn = replay.sample(keys.draw, self.batch_size)
+            agent, metrics = self.agent.update(keys.update, agent, drawn.transitions, drawn.index)
         ended = outcome.terminated | outcome.truncated
         gathered = state.episode_return + outcome.reward
 
@@ -200,8 +221,8 @@ class Training(eqx.Module):
 
         following = TrainState(
             agent=agent,
-            env=where_ended(self.env.reset(reset_key), outcome.state),
-            context=where_ended(self.agent.begin_episode(begin_key, agent), state.context),
+            env=where_ended(self.env.reset(keys.reset), outcome.state),
+            context=where_ended(self.agent.begin_episode(keys.begin, agent), state.context),
             replay=replay,
             episode_return=jnp.where(ended, jnp.zeros_like(gathered), gathered),
             episode_steps=jnp.where(ended, jnp.zeros_like(state.episode_steps), state.episode_steps + 1),

@@ -3,6 +3,7 @@
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 PACKAGE = str(Path(__file__).parents[1])
 
@@ -21,6 +22,9 @@ class NotFittedError(ValueError, AttributeError):
 
 class Diverged(RuntimeError):
     """Learning produced numbers that are not finite; what was learnt before them is kept."""
+
+    culprit: Any = None
+    """The update that did it, with its batch (`bayesbellman.control.culprit.Culprit`), if it was found"""
 
 
 def warn(message: str, category: type[Warning]) -> None:

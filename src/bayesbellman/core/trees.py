@@ -4,12 +4,18 @@ import math
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 
 
 def squared_norm(tree: PyTree[Array]) -> Float[Array, ""]:
     """``||tree||_2^2`` over all leaves."""
     return sum((jnp.sum(jnp.square(leaf)) for leaf in jax.tree.leaves(tree)), start=jnp.zeros(()))
+
+
+def no_nan(tree: PyTree[Array]) -> Bool[Array, ""]:
+    """Whether no number of it is nan; infinite ones may mean something, the bounds of a space say."""
+    leaves = [leaf for leaf in jax.tree.leaves(tree) if jnp.issubdtype(leaf.dtype, jnp.floating)]
+    return jnp.logical_not(jnp.any(jnp.stack([jnp.any(jnp.isnan(leaf)) for leaf in leaves])))
 
 
 def project_to_ball(tree: PyTree[Array], radius: float | Float[Array, ""]) -> PyTree[Array]:

@@ -195,7 +195,7 @@ class Agent(abc.ABC):
         return self
 
     def _piece(self, player: AbstractPlayer, most: int) -> Progress:
-        sound, before = player.hold(), self.num_timesteps
+        sound, before, steps = player.hold(), self.num_timesteps, player.steps
         try:
             chunk: Chunk = player.advance(most)
             metrics = dict(chunk.metrics)
@@ -210,6 +210,10 @@ class Agent(abc.ABC):
                     f" the agent is as it was at step {before:,}, and would learn on with an empty replay."
                     " A smaller learning_rate or prior_scale may help"
                 )
+        except Diverged as error:
+            error.culprit = player.culprit(sound(), steps)
+            self._fall_back(sound(), before)
+            raise
         except BaseException:
             self._fall_back(sound(), before)
             raise

@@ -14,8 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from bayesbellman.control.culprit import Culprit, find_culprit
 from bayesbellman.control.side_by_side import Layout
 from bayesbellman.control.train import Played, Training, TrainState
+from bayesbellman.core.trees import no_nan
 from bayesbellman.data.replay import Replay
 from bayesbellman.doors.agent import Agent
 from bayesbellman.doors.players import (
@@ -24,7 +26,6 @@ from bayesbellman.doors.players import (
     AbstractPlayer,
     Carried,
     Chunk,
-    no_nan,
     observed,
     piece_size,
 )
@@ -211,6 +212,12 @@ class Member(AbstractPlayer):
 
     def finite(self) -> bool:
         return self.fleet.no_nan(self.row, self._steps)
+
+    def culprit(self, state: Any, steps: int) -> Culprit | None:
+        training = self.fleet.training
+        run_key = self.fleet.part(self.row, self._steps, lambda whole: whole.key)
+        updates = training.updates(run_key, steps, self._steps)
+        return find_culprit(training.agent, state, self.replay, updates, training.batch_size)
 
     @property
     def replay(self) -> Replay:

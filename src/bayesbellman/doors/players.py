@@ -13,9 +13,11 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree, Shaped
 
 from bayesbellman.control.actions import any_action, no_action
 from bayesbellman.control.base import AbstractAgent
+from bayesbellman.control.culprit import Culprit, Update, find_culprit
 from bayesbellman.control.train import CHUNK, Played, Training, check_sizes
 from bayesbellman.core.devices import loop_options
 from bayesbellman.core.errors import Diverged
+from bayesbellman.core.trees import no_nan
 from bayesbellman.core.types import Transition, effective_discount
 from bayesbellman.data.replay import Replay
 from bayesbellman.envs.spaces import Spaces
@@ -71,6 +73,10 @@ class AbstractPlayer(abc.ABC):
         """Whether no number of the agent's state is nan; bounds of observations may be infinite."""
 
     @abc.abstractmethod
+    def culprit(self, state: Any, steps: int) -> Culprit | None:
+        """The update since ``steps``, when the agent's state was ``state``, that made it what it must not be."""
+
+    @abc.abstractmethod
     def advance(self, most: int) -> Chunk:
         """At most so many steps more; fewer where a piece ends (the warm-up, a vector of environments)."""
 
@@ -106,11 +112,6 @@ class AbstractPlayer(abc.ABC):
 def piece_size(steps: int, most: int, warmup: int) -> int:
     """Steps of the next piece of a compiled loop: it ends where the warm-up does."""
     return min(most, CHUNK, most if steps >= warmup else warmup - steps)
-
-
-def no_nan(tree: PyTree) -> Bool[Array, ""]:
-    leaves = [leaf for leaf in jax.tree.leaves(tree) if jnp.issubdtype(leaf.dtype, jnp.floating)]
-    return jnp.logical_not(jnp.any(jnp.stack([jnp.any(jnp.isnan(leaf)) for leaf in leaves])))
 
 
 _no_nan = jax.jit(no_nan)
@@ -183,6 +184,10 @@ class CompiledPlayer(AbstractPlayer):
     def finite(self) -> bool:
         return bool(_no_nan(self.state.agent))
 
+    def culprit(self, state: Any, steps: int) -> Culprit | None:
+        training, updates = self.training, self.training.updates(self.state.key, steps, self._steps)
+        return find_culprit(training.agent, state, self.state.replay, updates, training.batch_size)
+
     def advance(self, most: int) -> Chunk:
         learn = self._steps >= self.training.warmup
         number = piece_size(self._steps, most, self.training.warmup)
@@ -242,6 +247,8 @@ class HostPlayer(AbstractPlayer):
         self._replay = Replay.empty(buffer_size, example)
         self.num_envs = host.num_envs
         self._steps = 0
+        self._stored_at: list[tuple[int, int]] = []
+        """Of the last piece's steps with updates: how many transitions there were"""
         self._act, self._learn = jax.jit(self._acting), jax.jit(self._learning, donate_argnums=(1, 2))
         self._best = jax.jit(lambda state, observation: agent.act_best(state, observation))
         self.contexts = self._begin_all(begin_key, self._agent_state)
@@ -266,6 +273,23 @@ class HostPlayer(AbstractPlayer):
     def finite(self) -> bool:
         return bool(_no_nan(self._agent_state))
 
+    def culprit(self, state: Any, steps: int) -> Culprit | None:
+        updates = []
+        for step, stored in self._stored_at:
+            _, draws = self._learning_keys(self._step_keys(step)[1])
+            pairs = [jax.random.split(key) for key in draws]
+            updates += [Update(step, stored, draw_key, update_key) for draw_key, update_key in pairs]
+        return find_culprit(self.agent, state, self._replay, updates, self.batch_size)
+
+    def _step_keys(self, step: int) -> Key[Array, " two"]:
+        """Of acting and of learning"""
+        return jax.random.split(jax.random.fold_in(self.key, step))
+
+    def _learning_keys(self, key: Key[Array, ""]) -> tuple[Key[Array, ""], Key[Array, " n"]]:
+        """Of what begins an episode, and of the updates"""
+        begin_key, key = jax.random.split(key)
+        return begin_key, jax.random.split(key, self.num_envs)
+
     def _acting(
         self, key: Key[Array, ""], state: PyTree, contexts: PyTree, observation: Float[Array, "n d"]
     ) -> Shaped[Array, "n ..."]:
@@ -283,7 +307,7 @@ class HostPlayer(AbstractPlayer):
         ended: Bool[Array, " n"],
         learn: Bool[Array, ""],
     ) -> tuple[PyTree, Replay, PyTree, dict[str, Array]]:
-        begin_key, key = jax.random.split(key)
+        begin_key, update_keys = self._learning_keys(key)
 
         def store(replay: Replay, one: tuple) -> tuple[Replay, None]:
             return replay.add(*one), None
@@ -296,7 +320,7 @@ class HostPlayer(AbstractPlayer):
             return self.agent.update(update_key, state, drawn.transitions, drawn.index)
 
         def updates(state: PyTree) -> tuple[PyTree, dict[str, Array]]:
-            state, metrics = jax.lax.scan(update, state, jax.random.split(key, self.num_envs))
+            state, metrics = jax.lax.scan(update, state, update_keys)
             return state, jax.tree.map(jnp.mean, metrics)
 
         def none(state: PyTree) -> tuple[PyTree, dict[str, Array]]:
@@ -314,10 +338,10 @@ class HostPlayer(AbstractPlayer):
 
     def advance(self, most: int) -> Chunk:
         returns, totals, updates, taken = [], {}, 0, 0
-        stop = min(most, CHUNK)
+        stop, stored, self._stored_at = min(most, CHUNK), int(self._replay.stored), []
         while taken < stop:
             learn = self._steps >= self.warmup
-            act_key, learn_key = jax.random.split(jax.random.fold_in(self.key, self._steps))
+            act_key, learn_key = self._step_keys(self._steps)
             if learn:
                 actions = np.asarray(self._act(act_key, self._agent_state, self.contexts, self.observation))
             else:
@@ -339,6 +363,9 @@ class HostPlayer(AbstractPlayer):
             self._agent_state, self._replay, self.contexts, metrics = self._learn(
                 learn_key, self._agent_state, self._replay, transitions, step.valid, self.contexts, ended, learn
             )
+            stored += int(np.sum(step.valid))
+            if learn:
+                self._stored_at.append((self._steps, stored))
             self.gathered += np.where(step.valid, step.reward, 0.0)
             returns += self.gathered[ended & step.valid].tolist()  # of whole episodes, not of those a failure cut
             self.gathered[ended] = 0.0

@@ -13,7 +13,9 @@ from bayesbellman.runs.provenance import provenance
 
 CONFIG, METRICS, AGENT, BEST = "config.json", "metrics.jsonl", "agent.bbo", "best.bbo"
 ENDED, CHECKPOINTS, DIAGNOSTICS, TENSORBOARD = "ended.json", "checkpoints", "diagnostics", "tensorboard"
-OF_A_SEED = (CONFIG, METRICS, AGENT, BEST, ENDED, CHECKPOINTS, DIAGNOSTICS, TENSORBOARD)
+CULPRIT = "diverged.npz"
+"""The batch from which a seed diverged"""
+OF_A_SEED = (CONFIG, METRICS, AGENT, BEST, ENDED, CHECKPOINTS, DIAGNOSTICS, TENSORBOARD, CULPRIT)
 CURVE, SUMMARY, REPORT = "curve.png", "summary.csv", "report.md"
 MAY_CHANGE = ("steps", "side_by_side")
 """Of what a run was begun with"""

@@ -28,6 +28,7 @@ from bayesbellman.experiments.training.plan import (
     BEST,
     CHECKPOINTS,
     CONFIG,
+    CULPRIT,
     DIAGNOSTICS,
     ENDED,
     METRICS,
@@ -330,7 +331,11 @@ class _Run:
         try:
             self.agent.learn(until - steps, callback=self.after_piece)
         except Diverged as error:
-            self.ended = Ended("diverged", f"{error}. It is kept in {self.folder / AGENT}")
+            words = f"{error}. It is kept in {self.folder / AGENT}"
+            if error.culprit is not None:
+                np.savez(self.folder / CULPRIT, **error.culprit.arrays())
+                words += f", the batch of step {error.culprit.step:,}, which did it, in {self.folder / CULPRIT}"
+            self.ended = Ended("diverged", words)
         if not self.goes_on:
             self.finish()
 
