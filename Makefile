@@ -40,11 +40,8 @@ test-peers: .venv-peers/.ready .venv-sb3/.ready .venv-bsuite/.ready
 		--confcutdir=tests/peers_bsuite -m "not slow" tests/peers_bsuite
 
 bench: .venv-peers/.ready .venv-sb3/.ready .venv-bsuite/.ready
-	.venv-peers/bin/python benchmarks/linear.py --out results/benchmarks
-	.venv-peers/bin/python benchmarks/linear_suite.py --out results/benchmarks
+	.venv-peers/bin/python benchmarks/suite.py
 	.venv-peers/bin/python benchmarks/randomised_prior.py --out results/randomised_prior
-	.venv-sb3/bin/python benchmarks/control.py --peers --out results/benchmarks
-	.venv-bsuite/bin/python -W ignore benchmarks/discrete.py --out results/benchmarks
 
 # Everything under results/ (some 20 minutes on two cores), and the numbers of README and docs with it.
 results: .venv/.dev bench
