@@ -23,7 +23,8 @@ from bayesbellman.control.train import Played, Training, check_sizes
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors.callbacks import AnyCallback, Progress, as_callbacks, go_on
 from bayesbellman.doors.environments import HostSettings, Opened, open_environment
-from bayesbellman.doors.players import AbstractPlayer, Chunk, CompiledPlayer, HostPlayer
+from bayesbellman.doors.host_player import HostPlayer
+from bayesbellman.doors.players import AbstractPlayer, Chunk, CompiledPlayer
 from bayesbellman.envs.spaces import Box, Discrete, Spaces
 from bayesbellman.nn.mlp import relu
 from bayesbellman.runs.arrays import read_arrays, write_arrays
