@@ -1,23 +1,38 @@
 """What JAX computes on, and how a GPU is told to run a loop."""
 
+import re
+from typing import Any
+
 import jax
 
 NODES = "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CONDITIONAL,WHILE,DYNAMIC_SLICE_FUSION"
 """Kinds of operations that may be nodes of a CUDA graph"""
+AMPERE = 8
+"""The first generation of NVIDIA's GPUs (2020) whose matrix units take bfloat16"""
+
+
+def default_device() -> Any:
+    """Where JAX computes if it is not told otherwise."""
+    device = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
+    return jax.devices(device)[0] if device is None or isinstance(device, str) else device
 
 
 def on_cpu() -> bool:
-    """Whether JAX computes on a CPU if it is not told otherwise."""
-    device = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
-    return (getattr(device, "platform", device) or jax.default_backend()) == "cpu"
+    return default_device().platform == "cpu"
+
+
+def on_nvidia() -> bool:
+    """Whether that is a GPU by NVIDIA that kernels of ours are for."""
+    generation = re.match(r"(\d+)\.\d+$", str(getattr(default_device(), "compute_capability", "")))
+    return default_device().platform != "cpu" and generation is not None and int(generation[1]) >= AMPERE
 
 
 def loop_options() -> dict[str, str] | None:
-    """Options of `jax.jit` for a loop of small operations: on a GPU a step is one graph.
+    """Options of `jax.jit` for a loop of small operations: on a GPU by NVIDIA a step is one graph.
 
     Operations that do not wait for each other then run at the same time, and the host has no part in the loop.
     """
-    if on_cpu():
+    if not on_nvidia():
         return None
     return {
         "xla_gpu_command_buffer_scheduling_mode": "CONCURRENT",
