@@ -96,7 +96,7 @@ def test_what_is_not_asked_for_is_not_computed() -> None:
 
 @pytest.fixture
 def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mlp, "on_cpu", lambda: False)
+    monkeypatch.setattr(mlp, "on_nvidia", lambda: True)
     monkeypatch.setattr(fused, "two_hidden", lambda nets, parts: two_hidden(nets, parts, True))
 
 
@@ -116,7 +116,7 @@ def test_networks_are_the_same_with_and_without_kernels(
     with jax.default_matmul_precision("float32"):
         critic(inputs)
     assert len(taken) == (hidden == (128, 128)), "a precision was asked for"
-    monkeypatch.setattr(mlp, "on_cpu", lambda: True)
+    monkeypatch.setattr(mlp, "on_nvidia", lambda: False)
     np.testing.assert_allclose(found, critic(inputs), rtol=0, atol=2e-2 * float(jnp.std(found)))
 
 

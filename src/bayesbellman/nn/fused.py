@@ -1,4 +1,4 @@
-"""Networks with two hidden layers of rectifiers on a GPU, in three kernels.
+"""Networks with two hidden layers of rectifiers on a GPU by NVIDIA, in three kernels.
 
 Written as products and sums, such a network spends its time on moving activations through memory. Here a program of
 the GPU takes some rows of a batch through all layers: the first hidden layer is worked out from the few inputs where it
@@ -28,8 +28,8 @@ HALVES = 2
 MOST_INPUTS = 32
 """With more, a first layer is a product of its own."""
 WIDTHS = (128, 256)
-WARPS = {"forward": 4, "inputs": 4, "parameters": 4}
-STAGES = 3
+WARPS, STAGES = 4, 3
+"""Of each program: warps, and slices that are loaded ahead (benchmarks/NOTES.md)"""
 
 
 class Layers(NamedTuple):
@@ -322,7 +322,7 @@ def _call(
         in_specs=in_specs,
         out_specs=out_specs,
         out_shape=shapes,
-        compiler_params=triton.CompilerParams(num_warps=WARPS[name], num_stages=STAGES),
+        compiler_params=triton.CompilerParams(num_warps=WARPS, num_stages=STAGES),
         interpret=interpret,
         name=f"two_hidden_{name}",
     )

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from bayesbellman.core.devices import on_cpu
+from bayesbellman.core.devices import on_cpu, on_nvidia
 from bayesbellman.nn.shallow import FEW_GATED, augmented, through_gates, through_units
 
 
@@ -122,7 +122,7 @@ def fused_outputs(networks: tuple[MLP, ...], inputs: Any) -> Float[Array, "netwo
     parts = inputs if isinstance(inputs, tuple) else (inputs,)
     asked = jax.config.jax_default_matmul_precision  # pyright: ignore[reportAttributeAccessIssue]
     if (
-        on_cpu()
+        not on_nvidia()
         or asked is not None
         or not all(network.fusable for network in networks)
         or any(part.ndim != 2 for part in parts)
