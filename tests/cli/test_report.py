@@ -65,15 +65,21 @@ def test_what_is_wrong_is_said(tmp_path: Path, capsys) -> None:
 def test_live_until_interrupted(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", diagnostics=False)
     command = [*BBO, "report", str(run), "--live", "--port", "0"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"})
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background have it ignored
+    )
     try:
         assert process.stderr is not None
         address = re.search(r"http://127\.0\.0\.1:\d+/", process.stderr.readline())
         assert address is not None
-        with urllib.request.urlopen(address[0], timeout=20) as answer:
+        with urllib.request.urlopen(address[0], timeout=60) as answer:
             assert b"made by bbo report" in answer.read()
         process.send_signal(signal.SIGINT)
-        _, words = process.communicate(timeout=20)
+        _, words = process.communicate(timeout=60)
     finally:
         process.kill()
         process.wait()
