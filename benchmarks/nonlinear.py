@@ -3,11 +3,11 @@
     python benchmarks/nonlinear.py [--steps 100000] [--others 100000] [--seeds 24] [--repeats 1] [--out DIR]
 
 20,000 transitions of two inputs, one hidden layer of 256, batches of 512; two-timescale BBO with 10 lower-level steps a
-training step, TD(0) and TDC, with Adam; rectifiers but for TDC, which needs second derivatives, and for one TD(0) beside
-it. Times are of compiled code, compilation apart: the least of some repeats, in which the methods take turns. The
-arithmetic of a step is counted (three times a forward pass for a gradient), and held against the rate of a large float32
-matrix product on the same device: with networks this small the time goes into starting operations and into memory, not
-into arithmetic.
+training step, TD(0) and TDC, with Adam; rectifiers but for TDC, which needs second derivatives, and for one TD(0)
+beside it. Times are of compiled code, compilation apart: the least of some repeats, in which the methods take turns.
+The arithmetic of a step is counted (three times a forward pass for a gradient), and held against the rate of a large
+float32 matrix product on the same device: with networks this small the time goes into starting operations and into
+memory, not into arithmetic.
 """
 
 import argparse
@@ -131,9 +131,8 @@ def main() -> None:
     rows = [row for seeds in numbers for row in measure(seeds, arguments.steps, others, arguments.repeats, rate)]
     alone = {row[0]: row[4] for row in rows if row[1] == 1}
     ratio = alone["TDC"] / alone["TD(0), tanh"]
-    print(
-        f"{device.device_kind}: matrix rate {rate / 1e12:.2f} TFLOP/s; TDC takes {ratio:.2f} times TD(0) a step, both with tanh"
-    )
+    words = f"TDC takes {ratio:.2f} times TD(0) a step, both with tanh"
+    print(f"{device.device_kind}: matrix rate {rate / 1e12:.2f} TFLOP/s; {words}")
     if arguments.out is not None:
         arguments.out.mkdir(parents=True, exist_ok=True)
         name = f"nonlinear_{device.platform}"
@@ -146,7 +145,7 @@ def main() -> None:
         result = {"rows": [dict(zip(HEADER, row, strict=True)) for row in rows], "origin": origin}
         (arguments.out / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
         text = f"# Non-linear evaluation on {device.device_kind}\n\n{markdown(HEADER, rows)}\n\n"
-        text += f"TDC takes {ratio:.2f} times TD(0) a step, both with tanh.\n"
+        text += f"{words}.\n"
         made = f"\n## Made by\n\n```json\n{json.dumps(origin, indent=2)}\n```\n"
         (arguments.out / f"{name}.md").write_text(text + made, encoding="utf-8")
 

@@ -82,7 +82,7 @@ PARTS = {
         ".venv-peers",
         ("--steps", "300", "--repeats", "3"),
         (),
-        ("nonlinear_cpu.json", "nonlinear_gpu.json"),
+        ("nonlinear_cpu.json", "nonlinear_cpu_full.json", "nonlinear_gpu.json"),
         of_nonlinear,
     ),
     "control": Part(

@@ -148,12 +148,12 @@ def randomised_prior() -> str:
 
 
 def nonlinear_speed() -> str:
-    """Trials of the paper's size on the GPU and, shorter ones, on the CPU."""
+    """Trials of the paper's size on the GPU and, BBO alone, on a CPU that was busy; shorter ones there."""
     columns = ("method", "seeds", "steps", "seconds", "us a step and seed", "share of the matrix rate")
     lines = [f"| device | {' | '.join(columns)} |", "|" + "---|" * (len(columns) + 1)]
     notes = []
-    for platform in ("gpu", "cpu"):
-        result = json.loads((RESULTS / "benchmarks" / f"nonlinear_{platform}.json").read_text(encoding="utf-8"))
+    for measured in ("gpu", "cpu_full", "cpu"):
+        result = json.loads((RESULTS / "benchmarks" / f"nonlinear_{measured}.json").read_text(encoding="utf-8"))
         origin = result["origin"]
         for row in result["rows"]:
             shown = [f"{row[c]:.3g}" if isinstance(row[c], float) else f"{row[c]}" for c in columns]
