@@ -5,11 +5,11 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.cli.test_cli import BBO
 from tests.cli.test_train import bbo
 from tests.experiments.synthetic_runs import write_run
 
@@ -64,14 +64,13 @@ def test_what_is_wrong_is_said(tmp_path: Path, capsys) -> None:
 
 def test_live_until_interrupted(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", diagnostics=False)
-    command = [*BBO, "report", str(run), "--live", "--port", "0"]
-    process = subprocess.Popen(
-        command,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "NO_COLOR": "1"},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background have it ignored
+    # In the background a shell has SIGINT ignored, and what it starts inherits that; a terminal does not.
+    as_in_a_terminal = (
+        "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "runpy.run_module('bayesbellman.cli', run_name='__main__', alter_sys=True)"
     )
+    command = [sys.executable, "-c", as_in_a_terminal, "report", str(run), "--live", "--port", "0"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"})
     try:
         assert process.stderr is not None
         address = re.search(r"http://127\.0\.0\.1:\d+/", process.stderr.readline())
