@@ -130,9 +130,10 @@ def test_at_the_time_limit_all_is_kept_and_the_same_command_goes_on(tmp_path: Pa
     assert progress == sorted(progress)
     assert 1 <= progress[-1] <= 5
     done = run_plan(plan, tmp_path, lambda done, words: progress.append(done), print, workers=1)
+    assert done.seconds > 1.6  # nine pieces of 0.2 s: those of the first time are counted
     assert {name: int(found["done"]) for name, found in done.results.items()} == {"long": 7, "later": 2}
     assert progress[-1] == 9
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["later.npz", "long.npz"]  # no pieces are left
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["later.npz", "long.npz", "seconds.json"]
 
 
 def test_pieces_are_dropped_with_other_settings_and_foreign_files_are_not(tmp_path: Path) -> None:

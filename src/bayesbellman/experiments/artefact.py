@@ -76,7 +76,7 @@ class Done(NamedTuple):
     results: Mapping[str, Arrays]
     failures: Mapping[str, str]
     seconds: float = float("nan")
-    """How long it took, without the jobs that were already done."""
+    """How long it took, with the pieces that were stopped in order, without those that were killed."""
     resumed: int = 0
     """Jobs that were already done."""
 

@@ -109,8 +109,8 @@ def run_seeds(
         returns, disagreement, watched = programs.judge(floats, state)
         record("evaluations", returns)
         record("disagreement", disagreement)
-        record("episodes", sum(np.asarray(trace.episodes) for trace in traces))
-        record("successes", sum(np.sum(np.nan_to_num(np.asarray(trace.returns)) > 0, axis=1) for trace in traces))
+        record("episodes", np.sum([trace.episodes for trace in traces], axis=0))
+        record("successes", np.sum([np.nan_to_num(trace.returns) > 0 for trace in traces], axis=(0, 2)))
         losses = [np.asarray(trace.metrics["critic_loss"]) for trace in traces if "critic_loss" in trace.metrics]
         record("critic_loss", np.mean(losses, axis=0) if losses else np.full(len(seeds), np.nan, np.float32))
         for name, row in watched.items():

@@ -27,6 +27,8 @@ from bayesbellman.runs.stopping import Stopped, StopRequest, stop_requests
 
 Say = Callable[[str], None]
 SETTINGS = "settings.json"
+SPENT = "seconds.json"
+"""What earlier pieces took"""
 PIECES = ".pieces"
 """After the name of a job: the folder where it puts down its work"""
 TOO_LATE = 0.1
@@ -79,7 +81,7 @@ def reproduce(
             text = artefact.analyse(plan, done, folder)
         if not done.failures:
             _drop_jobs(work)
-            for ours in (SETTINGS, LOCK):
+            for ours in (SETTINGS, SPENT, LOCK):
                 (work / ours).unlink(missing_ok=True)
     if not any(work.iterdir()):
         work.rmdir()
@@ -111,7 +113,7 @@ def run_plan(
     stop, or at the limit of its time, it begins no job, has those that are made in pieces put down what they have, and
     ends and keeps the others that are running (`Stopped`).
     """
-    started, limit = time.monotonic(), limit or TimeLimit(None)
+    started, limit, earlier = time.monotonic(), limit or TimeLimit(None), _spent(work)
     results, failures = _kept(plan, work, say), {}
     resumed = len(results)
     if resumed:
@@ -167,12 +169,21 @@ def run_plan(
                 tally.set(job.name, job.units)
     if len(results) + len(failures) < len(plan.jobs):
         total = sum(job.units for job in plan.jobs)
+        (work / SPENT).write_text(json.dumps(earlier + time.monotonic() - started), encoding="utf-8")
         raise Stopped(
             f"stopped: {len(results)} of {len(plan.jobs)} jobs are kept in {work}; the same command resumes"
             f" ({tally.total:,} of {total:,} {plan.unit} are done): {provenance()['command']}",
             signal.SIGTERM if request.signum is None else request.signum,
         )
-    return Done(results, failures, time.monotonic() - started, resumed)
+    return Done(results, failures, earlier + time.monotonic() - started, resumed)
+
+
+def _spent(work: Path) -> float:
+    """Seconds that earlier pieces took; those of one that was killed are not known."""
+    try:
+        return float(json.loads((work / SPENT).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return 0.0
 
 
 class _Tally:
@@ -213,6 +224,7 @@ def open_work(work: Path, plan: Plan, *, overwrite: bool) -> None:
                 " repeat its settings to resume it, name another --out, or add --overwrite to drop it"
             )
         _drop_jobs(work)
+        (work / SPENT).unlink(missing_ok=True)
     scratch = path.with_suffix(".tmp")
     scratch.write_text(json.dumps(asked, indent=2) + "\n", encoding="utf-8")
     scratch.replace(path)
