@@ -14,6 +14,8 @@ TITLES = {
     "mountain-car": "RP-BBAC, BAC, SAC and SAC* on sparse MountainCar, and SAC with seven target entropies",
     "state-support": "what RP-BBAC, BAC and SAC have seen of MountainCar, and what their members think of it, in time",
     "cartpole": "RP-BBAC, BAC, SAC and SAC* on the sparse cart-pole swing-up",
+    "cartpole-levers": "what makes RP-BBAC explore the sparse cart-pole: one lever at a time (not in the paper)",
+    "sensitivity": "RP-BBAC on the sparse cart-pole by number of members, prior scale and prior weight",
     "deep-sea": "episodes that BootDQN+Prior and DQN take to learn Deep Sea, by size, and what they depend on",
     "quirks": "what each quirk of the linear benchmark does to its numbers, one at a time (not in the paper)",
     "off_policy": "the exact linear posterior under importance weights: error, widths and their coverage on two tasks",

@@ -63,6 +63,7 @@ def draw_rewards(results: Mapping[str, Arrays]) -> Figure:
                 lines[0].set_label(name)
             right.set_yscale("symlog", linthresh=0.1)
         left.set_yscale("symlog", linthresh=10)
+        left.set_ylim(bottom=0)
         left.set_title("rewarded steps of training so far")
         right.set_title("disagreement of members at replayed states")
         for axes in (left, right):
