@@ -189,7 +189,7 @@ def sensitive(plan: Plan, bad: set[tuple[str, float]]) -> dict[str, Arrays]:
         return faked([group_name(*change) for change in changes], 3, curves(*solved))
 
     results = {"paper": job([(MEMBERS, 8.0)])}
-    results |= {f"members.{value}": job([(MEMBERS, value)]) for value in (1, 2, 4, 16)}
+    results |= {f"members.{value:g}": job([(MEMBERS, value)]) for value in (1.0, 2.0, 4.0, 16.0)}
     for name, axis in (("prior-scale", SCALE), ("prior-weight", WEIGHT)):
         results[name] = job([(axis, value) for value in AXES[axis] if value != PAPER[axis]])
     assert set(results) == {job.name for job in plan.jobs}
