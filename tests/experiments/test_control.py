@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bayesbellman.control.sac import SAC
+from bayesbellman.control.train import Training
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.experiments.artefact import Arrays, Done, Request
 from bayesbellman.experiments.checking import judge
@@ -29,9 +30,13 @@ def _as_users_have_it():
 
 
 def small(seeds: list[int], **changes):
-    asked = {"steps": 60, "every": 20, "warmup": 20, "episodes": 2, "batch_size": 8, **changes}
-    env = MountainCar(time_limit=15)
-    return run_seeds(lambda n: SAC(hidden=(4,), target_entropy=n), -np.ones(len(seeds)), seeds, env, **asked)
+    asked = {"steps": 60, "every": 20, "episodes": 2, **changes}
+
+    def make(**floats) -> Training:
+        agent = SAC(hidden=(4,), **floats)
+        return Training(agent, MountainCar(time_limit=15), batch_size=8, buffer_size=60, warmup=20)
+
+    return run_seeds(make, seeds, {"target_entropy": -np.ones(len(seeds))}, **asked)
 
 
 def test_runs_side_by_side_are_what_they_are_alone() -> None:
@@ -51,7 +56,7 @@ def test_runs_side_by_side_are_what_they_are_alone() -> None:
 def test_seeds_and_sizes_are_checked() -> None:
     with pytest.raises(ValueError, match="each may be there once"):
         small([1, 1])
-    with pytest.raises(ValueError, match="must divide both"):
+    with pytest.raises(ValueError, match="every must divide steps"):
         small([1], steps=50)
 
 

@@ -159,7 +159,7 @@ def test_asked_to_stop_it_keeps_what_is_running_and_says_how_to_go_on(tmp_path: 
         running.run_plan(slow, tmp_path, lambda done, words: None, said.append, workers=1)
     assert stopped.value.exit_code == 143
     assert said == ["stopping: 1 running jobs are brought to their end first; once more stops at once"]
-    assert [path.name for path in tmp_path.iterdir()] == ["squares.0.npz"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["seconds.json", "squares.0.npz"]
 
 
 def test_verdicts(tmp_path: Path) -> None:

@@ -33,6 +33,10 @@ class Reproduce:
     """Only these variants: as published, corrected, and so on. [default: all]"""
     sizes: tuple[str, ...] | None = None
     """Only these sizes, 10 14 20 or 10..50. For deep-sea. [default: all]"""
+    steps: int | None = None
+    """Steps of each run. For the cart-pole and its studies. [default: the study's]"""
+    minutes: float | None = None
+    """Stop within this time and keep what there is; the same command goes on. [default: as long as it takes]"""
     list: bool = False
     """Name what can be reproduced."""
     overwrite: bool = False
@@ -56,10 +60,13 @@ class Reproduce:
         for kind, names in chosen_names.items():
             if names == ():
                 raise ValueError(f"--{kind} is there without names; give some, or leave it out for all")
-        request = Request(self.quick, self.seeds, **{kind: names or () for kind, names in chosen_names.items()})
-        if self.sizes and chosen.name != "deep-sea":
-            raise ValueError(f"--sizes is {' '.join(self.sizes)}; {chosen.name} has none to choose from, leave it out")
-        outcome = reproduce(chosen, request, out, overwrite=self.overwrite, say=say)
+        for kind, given in (("sizes", self.sizes), ("steps", self.steps)):
+            if given is not None and kind not in chosen.options:
+                words = " ".join(given) if isinstance(given, tuple) else given
+                raise ValueError(f"--{kind} is {words}; {chosen.name} has none to choose from, leave it out")
+        chosen_names = {kind: names or () for kind, names in chosen_names.items()}
+        request = Request(self.quick, self.seeds, steps=self.steps, **chosen_names)
+        outcome = reproduce(chosen, request, out, overwrite=self.overwrite, say=say, minutes=self.minutes)
         print(outcome.text)
         print(f"Report: {out / 'report.md'}")
         if not outcome.complete:

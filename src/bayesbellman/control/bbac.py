@@ -68,6 +68,8 @@ class BBAC(AbstractActorCritic[BBACState]):
     exploration_entropy: Number = 1.0
     """Entropy bonus of the exploration actors, in units of the behaviour policy's temperature. The paper's equations
     have none, 0; with it actors explore more (docs/control.md)."""
+    exploration_noise: Number = 1.0
+    """Of the exploration actors' actions, in units of the deviation that they have learnt; 0: their mean action."""
     target_entropy: Number | None = None
     """Of the behaviour policy; None: minus the number of actions."""
     prior: PriorKind = eqx.field(static=True, default="function")
@@ -114,7 +116,9 @@ class BBAC(AbstractActorCritic[BBACState]):
         self, key: Key[Array, ""], state: BBACState, context: Int[Array, ""], observation: Float[Array, " d"]
     ) -> Float[Array, " A"]:
         actor = jax.tree.map(lambda x: x[context], state.policies.parameters)
-        return actor.sample(key, state.scaling(observation)).action
+        if isinstance(self.exploration_noise, float) and self.exploration_noise == 1:
+            return actor.sample(key, state.scaling(observation)).action
+        return actor.perturbed(key, state.scaling(observation), self.exploration_noise)
 
     def behaviour(self, state: BBACState) -> TanhGaussian:
         return jax.tree.map(lambda x: x[-1], state.policies.parameters)

@@ -30,15 +30,36 @@ class Request:
     variants: tuple[str, ...] = ()
     sizes: tuple[str, ...] = ()
     """Of tasks that come in sizes"""
+    steps: int | None = None
+    """Of each run, for studies that can be made shorter"""
+
+
+class Paused(Exception):
+    """A job has been told to stop and has put down what it has; it goes on when it is run again."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What a job that is made in pieces is given: where it puts down its work, and who tells it when."""
+
+    folder: Path | None = None
+    """Of the job alone; None: nothing is put down."""
+    must_stop: Callable[[float], bool] = lambda seconds: False
+    """Whether to put it all down now, as so many seconds more would be too many."""
+    report: Callable[[int], None] = lambda units: None
+    """Takes the units that are done so far, those of earlier pieces included."""
 
 
 class Job(NamedTuple):
-    """A piece of the work that is done, and kept, as one."""
+    """A part of the work that is done, and kept, as one."""
 
     name: str
     """Unique; the name of the file that keeps its result."""
     units: int
-    run: Callable[[], Arrays]
+    run: Callable[..., Arrays]
+    """Of nothing, or of a `Desk`"""
+    in_pieces: bool = False
+    """``run`` takes a `Desk`, and ends with `Paused` where it is told to stop."""
 
 
 class Plan(NamedTuple):
@@ -55,7 +76,7 @@ class Done(NamedTuple):
     results: Mapping[str, Arrays]
     failures: Mapping[str, str]
     seconds: float = float("nan")
-    """How long it took, without the jobs that were already done."""
+    """How long it took, with the pieces that were stopped in order, without those that were killed."""
     resumed: int = 0
     """Jobs that were already done."""
 
@@ -103,6 +124,8 @@ class Artefact:
     expected: Callable[[], Mapping[Address, Expected]]
     header: tuple[str, ...]
     """Names of an address's parts."""
+    options: tuple[str, ...] = ()
+    """Of a `Request`, what only some artefacts have: ``sizes``, ``steps``."""
 
 
 def origin(plan: Plan, done: Done) -> dict[str, object]:

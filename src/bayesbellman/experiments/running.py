@@ -1,7 +1,12 @@
-"""Runs a plan: jobs side by side on the cores, each kept when it is done, so that what is killed resumes."""
+"""Runs a plan: jobs side by side on the cores, each kept when it is done, so that what is killed resumes.
+
+Long jobs are made in pieces, and put down on the way (`Desk`). What is kept can be copied and gone on with elsewhere.
+"""
 
 import json
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -12,16 +17,22 @@ import jax
 import jax.numpy as jnp
 
 from bayesbellman.core.threads import one_blas_thread_each
-from bayesbellman.experiments.artefact import Arrays, Artefact, Done, Job, Plan, Request
+from bayesbellman.experiments.artefact import Arrays, Artefact, Desk, Done, Job, Paused, Plan, Request
 from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
 from bayesbellman.runs.folder import refuse_if_unusable, whole_folder
 from bayesbellman.runs.lock import LOCK, locked
 from bayesbellman.runs.progress import Report, progress
-from bayesbellman.runs.provenance import code_digest
-from bayesbellman.runs.stopping import Stopped, stop_requests
+from bayesbellman.runs.provenance import code_digest, provenance
+from bayesbellman.runs.stopping import Stopped, StopRequest, stop_requests
 
 Say = Callable[[str], None]
 SETTINGS = "settings.json"
+SPENT = "seconds.json"
+"""What earlier pieces took"""
+PIECES = ".pieces"
+"""After the name of a job: the folder where it puts down its work"""
+TOO_LATE = 0.1
+"""Share of a time limit; in what is left of it then no job is begun"""
 
 
 class Outcome(NamedTuple):
@@ -31,26 +42,46 @@ class Outcome(NamedTuple):
     complete: bool
 
 
-def reproduce(artefact: Artefact, request: Request, out: Path, *, overwrite: bool, say: Say) -> Outcome:
+class TimeLimit:
+    """So many seconds from now on; None is as many as it takes."""
+
+    def __init__(self, seconds: float | None) -> None:
+        if seconds is not None and not seconds > 0:
+            raise ValueError(f"--minutes is {seconds / 60:g}; accepted is a number > 0")
+        self.seconds, self._begun = seconds, time.monotonic()
+
+    def allows(self, seconds: float) -> bool:
+        """Whether so many more are left."""
+        return self.seconds is None or time.monotonic() - self._begun + seconds < self.seconds
+
+    @property
+    def allows_a_job(self) -> bool:
+        return self.seconds is None or self.allows(TOO_LATE * self.seconds)
+
+
+def reproduce(
+    artefact: Artefact, request: Request, out: Path, *, overwrite: bool, say: Say, minutes: float | None = None
+) -> Outcome:
     """Run the artefact's plan and write its results to ``out``, which appears when all jobs have been tried.
 
-    Finished jobs are kept beside it, in ``out`` with ``.part`` added, until all have succeeded: the same request by the
-    same code resumes from there.
+    Finished jobs are kept beside it, in ``out`` with ``.part`` added, until all have succeeded, and so is what those
+    have done that are made in pieces: the same request by the same code resumes from there. ``minutes``: stop by then.
     """
+    limit = TimeLimit(None if minutes is None else 60 * minutes)
     plan = artefact.plan(request)
     refuse_if_unusable(out, overwrite=overwrite)
     work = _work_folder(out)
     with locked(work):
         open_work(work, plan, overwrite=overwrite)
         with progress(artefact.name, sum(job.units for job in plan.jobs), plan.unit) as report:
-            done = run_plan(plan, work, report, say)
+            done = run_plan(plan, work, report, say, limit=limit)
         if not done.results:
             raise RuntimeError(f"no job succeeded; the first failed with {next(iter(done.failures.values()))}")
         with whole_folder(out, overwrite=overwrite) as folder:
             text = artefact.analyse(plan, done, folder)
         if not done.failures:
             _drop_jobs(work)
-            for ours in (SETTINGS, LOCK):
+            for ours in (SETTINGS, SPENT, LOCK):
                 (work / ours).unlink(missing_ok=True)
     if not any(work.iterdir()):
         work.rmdir()
@@ -73,26 +104,42 @@ def _work_folder(out: Path) -> Path:
     return work
 
 
-def run_plan(plan: Plan, work: Path, report: Report, say: Say, workers: int | None = None) -> Done:
+def run_plan(
+    plan: Plan, work: Path, report: Report, say: Say, workers: int | None = None, limit: TimeLimit | None = None
+) -> Done:
     """Do the jobs that ``work`` does not hold yet. A job that fails is reported and does not stop the others.
 
     Compiled programs run outside Python's lock, so threads keep all cores busy and share what is compiled. Asked to
-    stop, it ends and keeps the jobs that are running (`Stopped`).
+    stop, or at the limit of its time, it begins no job, has those that are made in pieces put down what they have, and
+    ends and keeps the others that are running (`Stopped`).
     """
-    started = time.monotonic()
+    started, limit, earlier = time.monotonic(), limit or TimeLimit(None), _spent(work)
     results, failures = _kept(plan, work, say), {}
     resumed = len(results)
-    done = sum(job.units for job in plan.jobs if job.name in results)
     if resumed:
         say(f"resumed: {resumed} of {len(plan.jobs)} jobs were already done")
-    report(done, "")
+    tally = _Tally(report, {job.name: job.units for job in plan.jobs if job.name in results})
     pending = [job for job in plan.jobs if job.name not in results]
     jax.block_until_ready(jnp.linalg.inv(jnp.eye(2)))  # loads the LAPACK that JAX calls, so that the limit finds it
     running: dict[Future[Arrays], Job] = {}
 
     def stop() -> None:
-        left = sum(not future.cancel() for future in list(running))
-        say(f"stopping: {left} running jobs are brought to their end first; once more stops at once")
+        left = [job for future, job in list(running.items()) if not future.cancel()]
+        how = "brought to their end or put down" if any(job.in_pieces for job in left) else "brought to their end"
+        say(f"stopping: {len(left)} running jobs are {how} first; once more stops at once")
+
+    def run(job: Job, request: StopRequest) -> Arrays:
+        if not limit.allows_a_job:
+            raise Paused
+        if not job.in_pieces:
+            return job.run()
+        return job.run(
+            Desk(
+                work / f"{job.name}{PIECES}",
+                lambda seconds: request.signum is not None or not limit.allows(seconds),
+                lambda units: tally.set(job.name, units),
+            )
+        )
 
     with (
         one_blas_thread_each(),
@@ -100,7 +147,7 @@ def run_plan(plan: Plan, work: Path, report: Report, say: Say, workers: int | No
         stop_requests(stop) as request,
     ):
         for job in pending:
-            running[pool.submit(job.run)] = job
+            running[pool.submit(run, job, request)] = job
         while running:
             if request.signum is not None:  # also for a signal that came while jobs were handed out
                 for future in running:
@@ -113,17 +160,47 @@ def run_plan(plan: Plan, work: Path, report: Report, say: Say, workers: int | No
                     arrays = future.result()
                     write_arrays(work / f"{job.name}.npz", arrays)
                     results[job.name] = arrays
+                    _drop_pieces(work / f"{job.name}{PIECES}")
+                except Paused:
+                    continue
                 except Exception as error:
                     failures[job.name] = f"{type(error).__name__}: {error}"
                     say(f"job {job.name} failed: {failures[job.name]}")
-                done += job.units
-                report(done, job.name)
-    if request.signum is not None and len(results) + len(failures) < len(plan.jobs):
+                tally.set(job.name, job.units)
+    if len(results) + len(failures) < len(plan.jobs):
+        total = sum(job.units for job in plan.jobs)
+        (work / SPENT).write_text(json.dumps(earlier + time.monotonic() - started), encoding="utf-8")
         raise Stopped(
-            f"stopped: {len(results)} of {len(plan.jobs)} jobs are kept in {work}; the same command resumes",
-            request.signum,
+            f"stopped: {len(results)} of {len(plan.jobs)} jobs are kept in {work}; the same command resumes"
+            f" ({tally.total:,} of {total:,} {plan.unit} are done): {provenance()['command']}",
+            signal.SIGTERM if request.signum is None else request.signum,
         )
-    return Done(results, failures, time.monotonic() - started, resumed)
+    return Done(results, failures, earlier + time.monotonic() - started, resumed)
+
+
+def _spent(work: Path) -> float:
+    """Seconds that earlier pieces took; those of one that was killed are not known."""
+    try:
+        return float(json.loads((work / SPENT).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return 0.0
+
+
+class _Tally:
+    """Units done, by job; jobs in several threads may report theirs."""
+
+    def __init__(self, report: Report, done: dict[str, int]) -> None:
+        self._report, self._done, self._lock = report, done, threading.Lock()
+        report(self.total, "")
+
+    @property
+    def total(self) -> int:
+        return sum(self._done.values())
+
+    def set(self, name: str, units: int) -> None:
+        with self._lock:
+            self._done[name] = units
+            self._report(self.total, name)
 
 
 def _side_by_side() -> int | None:
@@ -147,6 +224,7 @@ def open_work(work: Path, plan: Plan, *, overwrite: bool) -> None:
                 " repeat its settings to resume it, name another --out, or add --overwrite to drop it"
             )
         _drop_jobs(work)
+        (work / SPENT).unlink(missing_ok=True)
     scratch = path.with_suffix(".tmp")
     scratch.write_text(json.dumps(asked, indent=2) + "\n", encoding="utf-8")
     scratch.replace(path)
@@ -155,6 +233,16 @@ def open_work(work: Path, plan: Plan, *, overwrite: bool) -> None:
 def _drop_jobs(work: Path) -> None:
     for kept in (*work.glob("*.npz"), *work.glob(".*.npz.*.tmp")):
         kept.unlink()
+    for pieces in work.glob(f"*{PIECES}"):
+        _drop_pieces(pieces)
+
+
+def _drop_pieces(folder: Path) -> None:
+    """What a job has put down, and nothing else."""
+    for kept in (*folder.glob("*.bbo"), *folder.glob(".*.bbo.*.tmp"), *folder.glob("*.bbo.damaged")):
+        kept.unlink()
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def _read_settings(path: Path) -> dict[str, object]:

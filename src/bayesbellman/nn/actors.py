@@ -52,3 +52,11 @@ class TanhGaussian(eqx.Module):
         squash = 2 * (math.log(2.0) - u - jax.nn.softplus(-2 * u))
         density = -0.5 * noise**2 - log_std - 0.5 * math.log(2 * math.pi) - squash
         return SampledAction(jnp.tanh(u), jnp.sum(density, axis=-1))
+
+    def perturbed(
+        self, key: Key[Array, ""], observation: Float[Array, "*batch d"], scale: float | Float[Array, ""]
+    ) -> Float[Array, "*batch A"]:
+        """An action with ``scale`` times the noise of a sampled one."""
+        mean, log_std = self.moments(observation)
+        noise = jnp.asarray(scale, mean.dtype) * jax.random.normal(key, mean.shape, mean.dtype)
+        return jnp.tanh(mean + jnp.exp(log_std) * noise)

@@ -6,6 +6,12 @@ from bayesbellman.experiments.deep_sea.expected import cells, expected
 from bayesbellman.experiments.deep_sea.sweep import plan
 
 ARTEFACT = Artefact(
-    name="deep-sea", plan=plan, analyse=analyse, cells=cells, expected=expected, header=("agent", "size")
+    name="deep-sea",
+    plan=plan,
+    analyse=analyse,
+    cells=cells,
+    expected=expected,
+    header=("agent", "size"),
+    options=("sizes",),
 )
 """Episodes to learn against size, and what they depend on."""

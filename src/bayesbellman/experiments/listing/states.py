@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesbellman.experiments.listing.finding import Found
-from bayesbellman.experiments.running import SETTINGS
+from bayesbellman.experiments.running import PIECES, SETTINGS
 from bayesbellman.experiments.training.plan import CONFIG, METRICS
 from bayesbellman.experiments.training.reading import SeedRun, read_run
 from bayesbellman.runs.lock import is_held
@@ -111,7 +111,7 @@ def _study(folder: Path) -> State:
     status = "running" if is_held(folder) else "interrupted"
     title = f"study {folder.name.removesuffix('.part')}"
     number = total if isinstance(total, int) else None
-    written = _newest([folder / SETTINGS, *kept])
+    written = _newest([folder / SETTINGS, *kept, *folder.glob(f"*{PIECES}")])
     return State(folder, "study", title, status, {}, len(kept), number, "jobs", None, "", written)
 
 

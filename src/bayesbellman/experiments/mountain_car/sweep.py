@@ -5,13 +5,13 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 import numpy as np
-from jaxtyping import Array
 
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.bbac import BBAC
 from bayesbellman.control.sac import SAC
+from bayesbellman.control.train import Training
 from bayesbellman.envs.mountain_car import MountainCar
-from bayesbellman.experiments.artefact import Arrays, Job, Plan, Request, choose
+from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
 from bayesbellman.experiments.control_runs import run_seeds
 
 PAPER_SEEDS, OWN_SEEDS = 5, 20
@@ -43,6 +43,7 @@ AGENTS: dict[str, Callable[[tuple[int, ...]], AbstractAgent]] = {
 }
 """RP-BBAC is our default; without the entropy bonus of the exploration actors it is the paper's, to the letter."""
 STUDY = "SAC, target entropies"
+NOT_KEPT = ("watched", "values", "visited")
 
 
 def plan(request: Request) -> Plan:
@@ -59,7 +60,7 @@ def plan(request: Request) -> Plan:
     jobs = []
     for name in names:
         seeds = size.entropy_seeds * len(ENTROPIES) if name == STUDY else size.seeds
-        jobs.append(Job(job_name(name), seeds * size.steps, partial(run_job, name, size)))
+        jobs.append(Job(job_name(name), seeds * size.steps, partial(run_job, name, size), in_pieces=True))
     return Plan({"size": asdict(size), "agents": list(names)}, "steps", tuple(jobs))
 
 
@@ -67,30 +68,23 @@ def job_name(agent: str) -> str:
     return f"{[*AGENTS, STUDY].index(agent)}"
 
 
-def run_job(name: str, size: Size) -> Arrays:
+def training(agent: AbstractAgent, size: Size) -> Training:
+    buffer_size = max(size.steps, size.batch_size)
+    return Training(agent, MountainCar(), batch_size=size.batch_size, buffer_size=buffer_size)
+
+
+def run_job(name: str, size: Size, desk: Desk) -> Arrays:
     """Evaluations and what training saw, by seed; in the study a row of seeds per target entropy."""
     if name == STUDY:
         numbers = np.repeat(ENTROPIES, size.entropy_seeds)
-        seeds = list(range(len(numbers)))
-
-        def make(number: Array) -> AbstractAgent:
-            return SAC(hidden=size.hidden, target_entropy=number)
+        seeds, settings = list(range(len(numbers))), {"target_entropy": numbers}
     else:
-        seeds = list(range(size.seeds))
+        seeds, settings = list(range(size.seeds)), {}
         numbers = np.zeros(len(seeds))
 
-        def make(number: Array) -> AbstractAgent:
-            return AGENTS[name](size.hidden)
+    def make(**floats) -> Training:
+        return training(SAC(hidden=size.hidden, **floats) if name == STUDY else AGENTS[name](size.hidden), size)
 
-    found = run_seeds(
-        make,
-        numbers,
-        seeds,
-        MountainCar(),
-        steps=size.steps,
-        episodes=size.episodes,
-        batch_size=size.batch_size,
-    )
-    kept = found._asdict()
-    del kept["values"], kept["visited"]
+    found = run_seeds(make, seeds, settings, steps=size.steps, episodes=size.episodes, desk=desk)
+    kept = {key: np.asarray(value) for key, value in found._asdict().items() if key not in NOT_KEPT}
     return {"agent": np.array(name), "seeds": np.array(seeds), "numbers": numbers, **kept}

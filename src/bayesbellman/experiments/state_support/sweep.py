@@ -5,9 +5,10 @@ from functools import partial
 
 import numpy as np
 
+from bayesbellman.control.train import Training
 from bayesbellman.data.nonlinear_problems import grid
 from bayesbellman.envs.mountain_car import MountainCar
-from bayesbellman.experiments.artefact import Arrays, Job, Plan, Request, choose
+from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
 from bayesbellman.experiments.control_runs import run_seeds
 from bayesbellman.experiments.mountain_car.sweep import AGENTS
 
@@ -38,7 +39,9 @@ def plan(request: Request) -> Plan:
     if request.seeds not in (None, 1):
         raise ValueError(f"--seeds is {request.seeds}; state-support looks at one run of each agent, leave it out")
     names = choose("methods", request.methods, SHOWN)
-    jobs = tuple(Job(f"{SHOWN.index(name)}", size.moments[-1], partial(run_job, name, size)) for name in names)
+    jobs = tuple(
+        Job(f"{SHOWN.index(name)}", size.moments[-1], partial(run_job, name, size), in_pieces=True) for name in names
+    )
     return Plan({"size": asdict(size), "agents": list(names)}, "steps", jobs)
 
 
@@ -47,19 +50,19 @@ def places() -> np.ndarray:
     return grid(env.low, env.high, SIDE)
 
 
-def run_job(name: str, size: Size) -> Arrays:
+def run_job(name: str, size: Size, desk: Desk) -> Arrays:
     """Members' values on a grid at each moment, and where the car has been."""
+    steps = size.moments[-1]
+    training = Training(AGENTS[name](size.hidden), MountainCar(), batch_size=size.batch_size, buffer_size=steps)
     found = run_seeds(
-        lambda number: AGENTS[name](size.hidden),
-        np.zeros(1),
+        lambda: training,
         [size.seed],
-        MountainCar(),
-        steps=size.moments[-1],
+        steps=steps,
         episodes=5,
-        batch_size=size.batch_size,
         moments=size.moments,
         places=places(),
         keep_visited=True,
+        desk=desk,
     )
     return {
         "agent": np.array(name),

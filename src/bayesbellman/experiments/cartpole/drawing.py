@@ -1,0 +1,101 @@
+"""Pictures of runs on the cart-pole: returns, rewards found, and what of (angle, angular velocity) was visited when."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float, Shaped
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.figure import Figure
+
+from bayesbellman.experiments.artefact import Arrays
+from bayesbellman.experiments.cartpole.outcomes import SUCCESS
+from bayesbellman.experiments.cartpole.runs import FASTEST
+from bayesbellman.experiments.plotting import BLUE, FAINT, GREEN, INK, ORANGE, PINK, SKY, YELLOW, style
+from bayesbellman.experiments.statistics import interquartile_mean
+
+COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, YELLOW, INK)
+ACROSS = 4
+"""Panels in a row"""
+
+
+def groups_of(results: Mapping[str, Arrays]) -> dict[str, dict[str, np.ndarray]]:
+    """Curves of each group, a column for each run."""
+    per_run = ("returns", "rewarded_steps", "disagreement")
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for arrays in results.values():
+        for group in dict.fromkeys(arrays["group"].tolist()):
+            here = arrays["group"] == group
+            found[str(group)] = {"steps": arrays["steps"], **{name: arrays[name][:, here] for name in per_run}}
+    return found
+
+
+def draw_curves(results: Mapping[str, Arrays]) -> Figure:
+    """A panel for each group: the return of every run, the interquartile mean bold."""
+    groups = groups_of(results)
+    down = -(-len(groups) // ACROSS)
+    with style():
+        figure = Figure(figsize=(2.6 * min(len(groups), ACROSS), 0.5 + 2.2 * down))
+        panels = np.asarray(figure.subplots(down, min(len(groups), ACROSS), squeeze=False, sharey=True)).ravel()
+        for at, (axes, (name, found)) in enumerate(zip(panels, groups.items(), strict=False)):
+            colour, millions = COLOURS[at % len(COLOURS)], found["steps"] / 1e6
+            axes.plot(millions, found["returns"], color=colour, lw=0.6, alpha=0.5)
+            axes.plot(millions, [interquartile_mean(row) for row in found["returns"]], color=colour, lw=2)
+            axes.axhline(SUCCESS, color=FAINT, lw=0.8, ls=":")
+            axes.set_title(f"{name}, n = {found['returns'].shape[1]}")
+        for axes in panels[len(groups) :]:
+            axes.set_axis_off()
+        figure.supxlabel("millions of steps", fontsize=9)
+        figure.supylabel("return of the mean action", fontsize=9)
+        return figure
+
+
+def draw_rewards(results: Mapping[str, Arrays]) -> Figure:
+    """Steps of training that earned the reward so far, and the ensemble's disagreement; a line for each run."""
+    groups = groups_of(results)
+    with style():
+        figure = Figure(figsize=(9.0, 3.4))
+        left, right = figure.subplots(1, 2)
+        for at, (name, found) in enumerate(groups.items()):
+            colour, millions = COLOURS[at % len(COLOURS)], found["steps"] / 1e6
+            kind = "-" if at < len(COLOURS) else "--"
+            for axes, curves in ((left, np.cumsum(found["rewarded_steps"], axis=0)), (right, found["disagreement"])):
+                lines = axes.plot(millions, curves, color=colour, lw=0.9, alpha=0.7, ls=kind)
+                lines[0].set_label(name)
+            right.set_yscale("symlog", linthresh=0.1)
+        left.set_yscale("symlog", linthresh=10)
+        left.set_ylim(bottom=0)
+        left.set_title("rewarded steps of training so far")
+        right.set_title("disagreement of members at replayed states")
+        for axes in (left, right):
+            axes.set_xlabel("millions of steps")
+        figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=min(len(groups), 5))
+        return figure
+
+
+def draw_support(title: str, found: Arrays, run: int) -> Figure:
+    """A column for each moment: states visited until then (top), members' disagreement with the cart at rest (bottom).
+
+    The pole stands upright at angle 0 and hangs at either edge.
+    """
+    moments, visits, spread = found["moments"], found["visits"][:, run], found["spread"][:, run]
+    extent = (-np.pi, np.pi, -FASTEST, FASTEST)
+    with style():
+        figure = Figure(figsize=(0.6 + 2.1 * len(moments), 4.2))
+        figure.suptitle(title)
+        panels = figure.subplots(2, len(moments), squeeze=False, sharex=True, sharey=True)
+        largest = float(np.nanmax(np.where(np.isfinite(spread), spread, np.nan), initial=1e-6))
+        for column, moment in enumerate(moments):
+            top, bottom = panels[0, column], panels[1, column]
+            _image(top, np.where(visits[column] > 0, visits[column], np.nan), extent, LogNorm(1, visits.max() + 1))
+            _image(bottom, spread[column], extent, Normalize(0, largest))
+            top.set_title(f"{int(moment):,} steps, {np.mean(visits[column] > 0):.0%}")
+            bottom.set_xlabel("angle")
+        panels[0, 0].set_ylabel("visits\nangular velocity")
+        panels[1, 0].set_ylabel(f"disagreement, 0 to {largest:.2g}\nangular velocity")
+        return figure
+
+
+def _image(axes, values: Shaped[np.ndarray, "A V"], extent: tuple[float, float, float, float], norm) -> None:
+    shown: Float[np.ndarray, "V A"] = np.asarray(values, float).T
+    axes.imshow(shown, origin="lower", extent=extent, aspect="auto", norm=norm, cmap="magma_r")
+    axes.axvline(0.0, color=FAINT, lw=0.6, ls=":")

@@ -1,0 +1,27 @@
+"""What the paper says of its cart-pole: RP-BBAC solves it on 5 of 5 seeds, SAC on none.
+
+"Solved": the mean action's return is above 500 in each of the last ten evaluations of the run.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from bayesbellman.experiments.artefact import Address, Cell, Expected, Judgement
+from bayesbellman.experiments.cartpole.outcomes import solved_shares
+
+PAPER_SEEDS = 5
+
+
+def expected() -> Mapping[Address, Expected]:
+    def all_solved(cell: Cell) -> Judgement:
+        return Judgement(cell.mean == 1 and cell.runs >= PAPER_SEEDS, "all are solved, five seeds or more")
+
+    def none_solved(cell: Cell) -> Judgement:
+        return Judgement(cell.mean == 0 and cell.runs >= PAPER_SEEDS, "none is solved, five seeds or more")
+
+    return {("RP-BBAC",): Expected("5 of 5", all_solved), ("SAC",): Expected("0 of 5", none_solved)}
+
+
+def cells(folder: Path) -> Mapping[Address, Cell]:
+    """Share of seeds that were solved."""
+    return solved_shares(folder, "cartpole")

@@ -1,0 +1,149 @@
+"""What became of runs on the cart-pole: rewards found, first success, whether it lasted; by run and by group."""
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from bayesbellman.experiments.artefact import Address, Arrays, Cell
+from bayesbellman.experiments.statistics import bootstrap_interval, interquartile_mean
+from bayesbellman.runs.tables import write_csv
+
+SUCCESS = 500.0
+LAST = 10
+"""Evaluations at the end that must all be above it"""
+HEADER = (
+    "runs",
+    "solved",
+    "found a reward",
+    "first reward, median",
+    "rewarded episodes, median",
+    "succeeded once",
+    "first success, median",
+    "final return, IQM",
+    "95 % interval",
+    "not finite",
+)
+
+
+class Outcome(NamedTuple):
+    """Of one run. Steps are infinite where something never happened."""
+
+    group: str
+    seed: int
+    first_reward: float
+    """Step of the first reward of 1 in training"""
+    rewarded_steps: int
+    rewarded_episodes: int
+    first_success: float
+    """Step of the first evaluation above `SUCCESS`"""
+    sustained_from: float
+    """Step of the evaluation from which on all are above it"""
+    solved: bool
+    """Whether the last `LAST` are"""
+    final_return: float
+    """Mean over those"""
+    best_return: float
+    finite: bool
+
+
+def outcomes(found: Arrays) -> list[Outcome]:
+    """Of each run, in the job's order."""
+    steps, rows = np.asarray(found["steps"], float), []
+    for at, (group, seed) in enumerate(zip(found["group"].tolist(), found["seed"].tolist(), strict=True)):
+        returns = found["returns"][:, at]
+        above = returns > SUCCESS
+        lasting = np.logical_and.accumulate(above[::-1])[::-1]
+        rows.append(
+            Outcome(
+                group=str(group),
+                seed=int(seed),
+                first_reward=float(found["first_reward"][at]),
+                rewarded_steps=int(np.sum(found["rewarded_steps"][:, at])),
+                rewarded_episodes=int(np.sum(found["rewarded_episodes"][:, at])),
+                first_success=float(steps[np.argmax(above)]) if above.any() else np.inf,
+                sustained_from=float(steps[np.argmax(lasting)]) if lasting.any() else np.inf,
+                solved=len(returns) >= LAST and bool(above[-LAST:].all()),
+                final_return=float(np.mean(returns[-LAST:])),
+                best_return=float(np.nanmax(returns)) if np.isfinite(returns).any() else np.nan,
+                finite=bool(np.isfinite(returns[-1]) and np.isfinite(found["critic_loss"][-1, at])),
+            )
+        )
+    return rows
+
+
+def by_group(runs: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+    groups: dict[str, list[Outcome]] = defaultdict(list)
+    for run in runs:
+        groups[run.group].append(run)
+    return dict(groups)
+
+
+def group_row(runs: Sequence[Outcome]) -> tuple:
+    """Beside the name of the group: `HEADER`."""
+    final = np.array([run.final_return for run in runs])
+    low, high = bootstrap_interval(final)
+    return (
+        len(runs),
+        sum(run.solved for run in runs),
+        sum(np.isfinite(run.first_reward) for run in runs),
+        _median([run.first_reward for run in runs]),
+        f"{np.median([run.rewarded_episodes for run in runs]):,.0f}",
+        sum(np.isfinite(run.first_success) for run in runs),
+        _median([run.first_success for run in runs]),
+        f"{interquartile_mean(final):.1f}",
+        f"{low:.1f} to {high:.1f}",
+        sum(not run.finite for run in runs),
+    )
+
+
+def _median(steps: Sequence[float]) -> str:
+    middle = float(np.quantile(np.array(steps), 0.5, method="nearest"))
+    return f"{middle:,.0f}" if np.isfinite(middle) else "-"
+
+
+def write_runs(path: Path, runs: Sequence[Outcome]) -> None:
+    """A line for each; empty where something never happened."""
+    rows = []
+    for run in runs:
+        steps = [int(x) if np.isfinite(x) else "" for x in (run.first_reward, run.first_success, run.sustained_from)]
+        counts = (run.rewarded_steps, run.rewarded_episodes)
+        ends = (int(run.solved), f"{run.final_return:.2f}", f"{run.best_return:.2f}", int(run.finite))
+        rows.append((run.group, run.seed, steps[0], *counts, *steps[1:], *ends))
+    write_csv(path, Outcome._fields, rows)
+
+
+def write_curves(path: Path, results: Iterable[Arrays], most: int = 100) -> None:
+    """Of each run at most so many evaluations, the last one among them; rewards are counted from one to the next."""
+    rows = []
+    for found in results:
+        number = len(found["steps"])
+        shown = np.arange(number - 1, -1, -max(1, -(-number // most)))[::-1]
+        earned = np.diff(np.cumsum(found["rewarded_steps"], axis=0)[shown], axis=0, prepend=0)
+        for at, (group, seed) in enumerate(zip(found["group"].tolist(), found["seed"].tolist(), strict=True)):
+            for k, row in enumerate(shown):
+                numbers = (f"{found['returns'][row, at]:.2f}", f"{found['disagreement'][row, at]:.4g}")
+                rows.append((group, seed, int(found["steps"][row]), *numbers, int(earned[k, at])))
+    write_csv(path, ("group", "seed", "step", "return", "disagreement", "rewarded_steps"), rows)
+
+
+def solved_shares(folder: Path, command: str) -> Mapping[Address, Cell]:
+    """Share of the runs of each group that were solved, from what `write_runs` wrote."""
+    path = folder / "runs.csv"
+    again = f"bbo reproduce {command} --out {folder}"
+    if not path.exists():
+        raise FileNotFoundError(f"{folder} holds no runs.csv; make it with: {again}")
+    solved: dict[str, list[int]] = defaultdict(list)
+    with path.open(newline="", encoding="utf-8") as file:
+        try:
+            for row in csv.DictReader(file):
+                solved[row["group"]].append(int(row["solved"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} is damaged ({error!r}); make it with: {again} --overwrite") from error
+    return {
+        (group,): Cell(float(np.mean(each)), float(np.std(each) / np.sqrt(len(each))), 0.0, len(each), 0)
+        for group, each in solved.items()
+    }

@@ -1,0 +1,59 @@
+"""The levers: what is changed, one at a time, of the recipe that RP-BBAC has by default."""
+
+from typing import Any, NamedTuple
+
+from bayesbellman.experiments.cartpole.sweep import PRIOR_SCALE
+
+BASE = "base"
+
+
+class Lever(NamedTuple):
+    """What differs from the base."""
+
+    floats: dict[str, float]
+    """In numbers, which may differ from run to run in one program"""
+    program: tuple[tuple[str, Any], ...] = ()
+    """In what makes a program of its own: settings of the agent that are static, and `WARMUP`"""
+
+
+USUAL: dict[str, float] = {
+    "exploration_entropy": 1.0,
+    "prior_scale": PRIOR_SCALE,
+    "exploration_noise": 1.0,
+    "init_noise": 0.01,
+    "limit_ends": 0.0,
+}
+WARMUP = "warmup_times"
+"""How many times the usual warm-up of 1,000 steps"""
+NOISY = "noisy"
+LEVERS: dict[str, Lever] = {
+    BASE: Lever({}),
+    "no entropy bonus": Lever({"exploration_entropy": 0.0}),
+    "entropy bonus 0.3": Lever({"exploration_entropy": 0.3}),
+    "entropy bonus 3": Lever({"exploration_entropy": 3.0}),
+    "limit is an end": Lever({"limit_ends": 1.0}),
+    "no prior": Lever({"prior_scale": 0.0}),
+    "prior scale 10": Lever({"prior_scale": 10.0}),
+    "prior scale 100": Lever({"prior_scale": 100.0}),
+    "mean action": Lever({"exploration_noise": 0.0}),
+    "start noise 0": Lever({"init_noise": 0.0}),
+    "start noise 0.1": Lever({"init_noise": 0.1}),
+    "paper's letter": Lever({"exploration_entropy": 0.0, "init_noise": 0.0}),
+    "warm-up 10,000": Lever({}, ((WARMUP, 10),)),
+    "first trial": Lever({"exploration_entropy": 0.0, "limit_ends": 1.0}, ((WARMUP, 10),)),
+    "target noise 0.1": Lever({"target_noise": 0.1}),
+    "target noise 1": Lever({"target_noise": 1.0}),
+    "bootstrap 0.5": Lever({}, (("bootstrap", 0.5),)),
+    "anchored prior": Lever({"prior_scale": 1.0}, (("prior", "anchored"),)),
+}
+"""``paper's letter``: no entropy bonus, every episode starts the same. ``first trial``: that bonus, the warm-up and the
+time limit together, the other way round."""
+
+
+def program_of(lever: Lever) -> tuple[tuple[str, Any], ...]:
+    """Levers with the same one are run together. Noise on targets costs time, so that those without have none."""
+    return (*lever.program, (NOISY, True)) if "target_noise" in lever.floats else lever.program
+
+
+def floats_of(lever: Lever) -> dict[str, float]:
+    return {**USUAL, **lever.floats}

@@ -1,0 +1,45 @@
+"""What is run: each lever on three seeds, 1e6 steps, with narrower networks unless wide ones are asked for."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any
+
+from bayesbellman.control.bbac import BBAC
+from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
+from bayesbellman.experiments.cartpole.runs import Row, Size, run_rows, size_of
+from bayesbellman.experiments.cartpole.sweep import refuse
+from bayesbellman.experiments.cartpole_levers.levers import LEVERS, NOISY, WARMUP, floats_of, program_of
+
+FULL = Size(seeds=3, steps=1_000_000)
+WIDTHS = {"narrow": (128, 128), "wide": (256, 256)}
+
+
+def plan(request: Request) -> Plan:
+    """``--methods`` are the levers; ``--variants`` the widths, narrow if none is named."""
+    refuse("cartpole-levers", request, "tasks")
+    size = size_of(request, FULL)
+    names = choose("methods", request.methods, tuple(LEVERS))
+    widths = choose("variants", request.variants or ("narrow",), tuple(WIDTHS))
+    programs: dict[tuple, list[str]] = defaultdict(list)
+    for name in names:
+        programs[program_of(LEVERS[name])].append(name)
+    jobs = []
+    for width in widths:
+        wide = size if request.quick else replace(size, hidden=WIDTHS[width])
+        for program, levers in programs.items():
+            words = [f"{key}-{value}" for key, value in program] or ["usual"]
+            units = len(levers) * size.seeds * size.steps
+            run = partial(run_job, dict(program), levers, wide, f", {width}" if len(widths) > 1 else "")
+            jobs.append(Job(".".join([width, *words]), units, run, in_pieces=True))
+    settings = {"size": asdict(size), "levers": list(names), "widths": list(widths)}
+    return Plan(settings, "steps", tuple(jobs))
+
+
+def run_job(program: Mapping[str, Any], levers: Sequence[str], size: Size, suffix: str, desk: Desk) -> Arrays:
+    """Levers that share a program, each with every seed."""
+    static = {name: value for name, value in program.items() if name not in (NOISY, WARMUP)}
+    size = replace(size, warmup=size.warmup * program.get(WARMUP, 1))
+    rows = [Row(name + suffix, seed, floats_of(LEVERS[name])) for name in levers for seed in range(size.seeds)]
+    return run_rows(partial(BBAC, **static), rows, size, desk)

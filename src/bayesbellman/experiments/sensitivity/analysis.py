@@ -1,0 +1,97 @@
+"""Solved runs and final returns against the number of members, the prior's scale and its weight; every run a point."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from bayesbellman.experiments.artefact import Address, Cell, Done, Plan
+from bayesbellman.experiments.cartpole.analysis import in_order, write_study
+from bayesbellman.experiments.cartpole.outcomes import SUCCESS, Outcome, by_group, outcomes, solved_shares
+from bayesbellman.experiments.plotting import BLUE, FAINT, INK, ORANGE, style
+from bayesbellman.experiments.sensitivity.sweep import AXES, MEMBERS, PAPER, SCALE, WEIGHT, group_name
+
+SWEET = "sweet spot"
+
+
+def runs_at(groups: Mapping[str, Sequence[Outcome]], axis: str, value: float) -> Sequence[Outcome]:
+    """Of that value; the paper's values are the same runs on every axis."""
+    at = (MEMBERS, PAPER[MEMBERS]) if value == PAPER[axis] else (axis, value)
+    return groups.get(group_name(*at), ())
+
+
+def draw(groups: Mapping[str, Sequence[Outcome]]) -> Figure:
+    """A panel for each axis: final returns, filled where a run was solved, and the share that was."""
+    with style():
+        figure = Figure(figsize=(9.5, 3.0))
+        panels = figure.subplots(1, len(AXES), sharey=True)
+        for axes, (axis, values) in zip(panels, AXES.items(), strict=True):
+            for place, value in enumerate(values):
+                for offset, run in enumerate(runs := runs_at(groups, axis, value)):
+                    x = place + 0.12 * (offset - (len(runs) - 1) / 2)
+                    axes.plot(x, run.final_return, "o", ms=5, color=BLUE, mfc=BLUE if run.solved else "white")
+                if runs:
+                    share = f"{sum(run.solved for run in runs)}/{len(runs)}"
+                    axes.annotate(share, (place, 1.0), xycoords=("data", "axes fraction"), ha="center", color=INK)
+            axes.axhline(SUCCESS, color=FAINT, lw=0.8, ls=":")
+            axes.axvline(values.index(PAPER[axis]), color=ORANGE, lw=0.8, ls=":")
+            axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
+            axes.set_xlabel(axis)
+        panels[0].set_ylabel("final return")
+        return figure
+
+
+def analyse(plan: Plan, done: Done, folder: Path) -> str:
+    """Everything that is left behind; returns what to print."""
+    groups = by_group(run for found in in_order(plan, done).values() for run in outcomes(found))
+    return write_study(plan, done, folder, "changed", REPORT, {"sensitivity.png": draw(groups)})
+
+
+def cells(folder: Path) -> Mapping[Address, Cell]:
+    """Share of the runs that were solved; and by how much the best value within an axis beats the worse of its ends."""
+    shares = {address[0]: cell for address, cell in solved_shares(folder, "sensitivity").items()}
+    found: dict[Address, Cell] = {}
+    for axis, values in AXES.items():
+        here = {}
+        for value in values:
+            at = (MEMBERS, PAPER[MEMBERS]) if value == PAPER[axis] else (axis, value)
+            if (cell := shares.get(group_name(*at))) is not None:
+                here[value] = found[axis, f"{value:g}"] = cell
+        if axis in (SCALE, WEIGHT) and len(here) == len(values):
+            inside = max((here[value] for value in values[1:-1]), key=lambda cell: cell.mean)
+            end = min((here[values[0]], here[values[-1]]), key=lambda cell: cell.mean)
+            error = float(np.hypot(inside.stderr, end.stderr))
+            found[axis, SWEET] = Cell(inside.mean - end.mean, error, 0.0, sum(cell.runs for cell in here.values()), 0)
+    return found
+
+
+REPORT = """# What RP-BBAC's prior and ensemble are worth on the sparse cart-pole
+
+One number changed at a time from the paper's 8 members, prior scale 32 and prior weight 3e-5 (`members 8`). Solved: the
+mean return of each of the last ten evaluations is above 500; the final return is the mean over those. A reward is found
+where a step of training earns the 1. Medians are over runs, `-` where fewer than half of them came so far.
+
+![Final returns of every run; filled: solved](sensitivity.png)
+
+{failures}
+{table}
+
+{words}
+
+![Returns of every run](returns.png)
+
+![Rewards found, and disagreement](rewards.png)
+
+Where the first run of each has been, and where its members disagree:
+
+{pictures}
+
+## Made by
+
+It took {minutes} minutes, all pieces together.
+
+```json
+{origin}
+```
+"""

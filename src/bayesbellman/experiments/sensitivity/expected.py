@@ -1,0 +1,27 @@
+"""What the paper says: with 8 members or more the cart-pole is solved every time, and the prior has a sweet spot.
+
+The paper shows curves; that all runs are to be solved, and what a sweet spot is, are our readings.
+"""
+
+from collections.abc import Mapping
+
+from bayesbellman.experiments.artefact import Address, Cell, Expected, Judgement
+from bayesbellman.experiments.sensitivity.analysis import SWEET
+from bayesbellman.experiments.sensitivity.sweep import MEMBERS, SCALE, WEIGHT
+
+LEAST_RUNS = 3
+
+
+def expected() -> Mapping[Address, Expected]:
+    def all_solved(cell: Cell) -> Judgement:
+        return Judgement(cell.mean == 1 and cell.runs >= LEAST_RUNS, "all are solved, three seeds or more")
+
+    def sweet(cell: Cell) -> Judgement:
+        return Judgement(cell.mean > 0, "some value within is solved more often than one of the ends")
+
+    return {
+        (MEMBERS, "8"): Expected("solves", all_solved),
+        (MEMBERS, "16"): Expected("solves", all_solved),
+        (SCALE, SWEET): Expected("yes", sweet),
+        (WEIGHT, SWEET): Expected("yes", sweet),
+    }

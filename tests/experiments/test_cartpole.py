@@ -1,0 +1,240 @@
+"""The studies of the cart-pole: what is counted, what is run together, what is made of it, and which claims hold."""
+
+import csv
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tests.cli.test_cli import bbo
+
+from bayesbellman.control.bbac import BBAC
+from bayesbellman.core.types import Transition
+from bayesbellman.envs.cartpole import CartPole
+from bayesbellman.experiments import cartpole, cartpole_levers, sensitivity
+from bayesbellman.experiments.artefact import Arrays, Desk, Done, Plan, Request
+from bayesbellman.experiments.cartpole.outcomes import outcomes
+from bayesbellman.experiments.cartpole.runs import ANGLES, QUICK, SPEEDS, LimitEnds, cell_of, places, seen
+from bayesbellman.experiments.cartpole_levers.levers import BASE, LEVERS, USUAL, floats_of
+from bayesbellman.experiments.cartpole_levers.sweep import run_job
+from bayesbellman.experiments.checking import judge
+from bayesbellman.experiments.sensitivity.sweep import AXES, MEMBERS, PAPER, SCALE, WEIGHT, group_name
+
+
+@pytest.fixture(autouse=True)
+def _as_users_have_it():
+    with jax.numpy_dtype_promotion("standard"):
+        yield
+
+
+def observed(angle: float, speed: float) -> list[float]:
+    return [0.0, np.cos(angle), np.sin(angle), 0.0, speed]
+
+
+def test_places_are_the_middles_of_the_cells() -> None:
+    np.testing.assert_array_equal(cell_of(jnp.asarray(places())), np.arange(ANGLES * SPEEDS))
+    corners = jnp.asarray([observed(-3.14159, -99.0), observed(3.14159, 99.0)])
+    assert cell_of(corners).tolist() == [0, ANGLES * SPEEDS - 1]
+
+
+def test_rewards_and_visits_are_counted() -> None:
+    """Two episodes of four steps: the first earns nothing, the second the 1 at its third step and after."""
+    reward = jnp.asarray([-0.1, 0.0, -0.05, 0.0, 0.0, -0.1, 0.9, 1.0])
+    still = jnp.tile(jnp.asarray(observed(0.1, 0.1)), (8, 1))
+    found = seen(4, Transition(still, jnp.zeros((8, 1)), reward, jnp.ones(8), still, jnp.ones(8)))
+    assert (int(found["rewarded_steps"]), int(found["rewarded_episodes"]), int(found["first_rewarded"])) == (2, 1, 6)
+    assert np.flatnonzero(found["visits"]).tolist() == [ANGLES // 2 * SPEEDS + SPEEDS // 2]
+    assert int(found["visits"].sum()) == 8
+    nothing = seen(4, Transition(still, jnp.zeros((8, 1)), -jnp.ones(8), jnp.ones(8), still, jnp.ones(8)))
+    assert int(nothing["first_rewarded"]) == -1
+
+
+def test_the_limit_is_an_end_only_where_it_is_said_to_be() -> None:
+    env, key = CartPole(time_limit=1), jax.random.key(0)
+    for ends in (0.0, 1.0):
+        outcome = LimitEnds(env, jnp.asarray(ends)).step(key, env.reset(key), jnp.zeros(1))
+        assert (bool(outcome.terminated), bool(outcome.truncated)) == (ends == 1.0, True)
+
+
+def test_exploring_with_more_or_less_noise() -> None:
+    state = BBAC(hidden=(4,)).init(jax.random.key(0), CartPole().spaces)
+    key, observation, member = jax.random.key(1), jnp.asarray(observed(3.0, 0.5)), jnp.asarray(2)
+
+    def action(noise) -> float:
+        return float(BBAC(hidden=(4,), exploration_noise=noise).act(key, state, member, observation)[0])
+
+    np.testing.assert_allclose(action(jnp.asarray(1.0)), action(1.0), rtol=1e-6)
+    actor = jax.tree.map(lambda x: x[2], state.policies.parameters)
+    np.testing.assert_allclose(action(0.0), actor.mean_action(state.scaling(observation))[0], rtol=1e-6)
+    assert action(0.0) != action(1.0)
+
+
+def test_levers_share_programs_and_change_one_thing() -> None:
+    plan = cartpole_levers.ARTEFACT.plan(Request())
+    assert [job.name for job in plan.jobs] == [
+        "narrow.usual",
+        "narrow.warmup_times-10",
+        "narrow.noisy-True",
+        "narrow.bootstrap-0.5",
+        "narrow.prior-anchored",
+    ]
+    assert sum(job.units for job in plan.jobs) == len(LEVERS) * 3 * 1_000_000
+    assert floats_of(LEVERS[BASE]) == USUAL
+    combined = ("paper's letter", "first trial", BASE)
+    for name, lever in LEVERS.items():
+        if name not in (*combined, "anchored prior"):
+            assert len(lever.floats) + len(lever.program) == 1, name
+    both = cartpole_levers.ARTEFACT.plan(Request(methods=(BASE,), variants=("wide", "narrow"), steps=20_000, seeds=8))
+    assert [(job.name, job.units) for job in both.jobs] == [("narrow.usual", 160_000), ("wide.usual", 160_000)]
+    for bad in (Request(steps=15_000), Request(steps=0), Request(seeds=0), Request(tasks=("a",))):
+        with pytest.raises(ValueError, match=r"--(steps|seeds|tasks) is"):
+            cartpole_levers.ARTEFACT.plan(bad)
+
+
+def test_runs_of_a_lever_are_recorded() -> None:
+    """Tiny runs of two levers in one program: with less noise at the start, less of the grid has been visited."""
+    found = run_job({}, [BASE, "start noise 0"], QUICK, "", Desk())
+    assert found["group"].tolist() == [BASE] * 2 + ["start noise 0"] * 2
+    assert found["returns"].shape == (3, 4)
+    assert found["moments"].tolist() == [100, 300]
+    assert found["visits"].sum(axis=(2, 3)).tolist() == [[100] * 4, [300] * 4]
+    assert found["spread"].shape == (2, 4, ANGLES, SPEEDS)
+    assert (found["spread"] > 0).all()
+    assert np.isinf(found["first_reward"]).all()
+    assert not np.array_equal(found["returns"][:, 0], found["returns"][:, 1])  # seeds differ
+    assert not np.array_equal(found["returns"][:, 0], found["returns"][:, 2])  # and so do levers
+
+
+def faked(groups: list[str], seeds: int, returns: np.ndarray) -> Arrays:
+    """Results as a job leaves them, from the returns of all evaluations and runs."""
+    runs, number = len(groups) * seeds, len(returns)
+    rewarded = (returns > 0).astype(np.int32)
+    first = np.where(rewarded.any(axis=0), 10_000.0 * np.argmax(rewarded, axis=0) + 7, np.inf)
+    rng = np.random.default_rng(0)
+    return {
+        "group": np.repeat(groups, seeds),
+        "seed": np.tile(np.arange(seeds), len(groups)),
+        "steps": 10_000 * np.arange(1, number + 1),
+        "returns": returns,
+        "rewarded_steps": 5 * rewarded,
+        "rewarded_episodes": rewarded,
+        "first_reward": first,
+        "disagreement": np.ones((number, runs)),
+        "critic_loss": np.ones((number, runs)),
+        "moments": np.array([10_000, 10_000 * number]),
+        "visits": rng.integers(0, 9, (2, runs, ANGLES, SPEEDS)),
+        "spread": rng.uniform(0, 1, (2, runs, ANGLES, SPEEDS)),
+        "seconds": np.array(12.0),
+    }
+
+
+def curves(*solved: bool) -> np.ndarray:
+    """Twelve evaluations; where it is solved, the last eleven are above 500."""
+    return np.array([[600.0 if up and k > 0 else -3.0 for up in solved] for k in range(12)])
+
+
+def test_solved_is_above_500_ten_times_at_the_end() -> None:
+    returns = curves(True, True, True, False)
+    returns[7, 1] = 499.0
+    returns[0, 2] = 900.0
+    first, fell, early, never = outcomes(faked(["a"], 4, returns))
+    assert (first.solved, first.first_success, first.sustained_from) == (True, 20_000, 20_000)
+    assert (fell.solved, fell.first_success, fell.sustained_from) == (False, 20_000, 90_000)
+    assert (early.solved, early.sustained_from, early.best_return) == (True, 10_000, 900.0)
+    assert (never.solved, never.first_success, never.first_reward) == (False, np.inf, np.inf)
+    assert (first.first_reward, first.rewarded_episodes, first.rewarded_steps) == (10_007, 11, 55)
+    assert not outcomes(faked(["a"], 1, np.full((9, 1), 900.0)))[0].solved  # too few evaluations to say
+    lost = faked(["a"], 1, np.full((12, 1), np.nan))
+    assert not outcomes(lost)[0].solved
+    assert not outcomes(lost)[0].finite
+
+
+def test_claims_about_agents(tmp_path: Path) -> None:
+    artefact = cartpole.ARTEFACT
+    plan = artefact.plan(Request())
+    assert [job.name for job in plan.jobs] == ["bbac", "sac", "sac-star"]
+    results = {
+        "sac": faked(["SAC"], 5, curves(*[False] * 5)),
+        "bbac": faked(["RP-BBAC", "BAC"], 5, curves(*[True] * 10)),
+    }
+    text = artefact.analyse(plan, Done(results, {"sac-star": "out of memory"}, 90.0), tmp_path)
+    assert "Job sac-star failed: out of memory" in text
+    assert text.index("RP-BBAC") < text.index(" SAC")  # in the plan's order
+    assert "It took 1.5 minutes" in (tmp_path / "report.md").read_text()
+    for name in ("returns", "rewards", "support-rp-bbac", "support-bac", "support-sac"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 1_000
+    with (tmp_path / "runs.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert (rows[0]["solved"], rows[0]["first_success"], rows[-1]["first_reward"]) == ("1", "20000", "")
+    verdicts = judge(artefact.expected(), artefact.cells(tmp_path))
+    assert [verdict.ok for verdict in verdicts] == [True, True]
+
+    results["bbac"] = faked(["RP-BBAC"], 4, curves(*[True] * 4))  # fewer than five
+    results["sac"] = faked(["SAC"], 5, curves(*[False] * 4, True))
+    artefact.analyse(plan, Done(results, {}), tmp_path)
+    assert not any(verdict.ok for verdict in judge(artefact.expected(), artefact.cells(tmp_path)))
+    (tmp_path / "runs.csv").write_text("group\nx\n")
+    with pytest.raises(ValueError, match="is damaged"):
+        artefact.cells(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"holds no runs\.csv; make it with: bbo reproduce cartpole"):
+        artefact.cells(tmp_path / "nowhere")
+
+
+def sensitive(plan: Plan, bad: set[tuple[str, float]]) -> dict[str, Arrays]:
+    """Results of all jobs; what is bad is not solved."""
+
+    def job(changes: list[tuple[str, float]]) -> Arrays:
+        solved = [change not in bad for change in changes for _ in range(3)]
+        return faked([group_name(*change) for change in changes], 3, curves(*solved))
+
+    results = {"paper": job([(MEMBERS, 8.0)])}
+    results |= {f"members.{value:g}": job([(MEMBERS, value)]) for value in (1.0, 2.0, 4.0, 16.0)}
+    for name, axis in (("prior-scale", SCALE), ("prior-weight", WEIGHT)):
+        results[name] = job([(axis, value) for value in AXES[axis] if value != PAPER[axis]])
+    assert set(results) == {job.name for job in plan.jobs}
+    return results
+
+
+def test_claims_about_sensitivity(tmp_path: Path) -> None:
+    artefact = sensitivity.ARTEFACT
+    plan = artefact.plan(Request())
+    assert sum(job.units for job in plan.jobs) == 13 * 3 * 3_000_000
+    with pytest.raises(ValueError, match="one width at a time"):
+        artefact.plan(Request(variants=("narrow", "wide")))
+    artefact.analyse(plan, Done(sensitive(plan, {(SCALE, 3.2), (WEIGHT, 1e-3), (MEMBERS, 1)}), {}), tmp_path)
+    assert (tmp_path / "sensitivity.png").stat().st_size > 1_000
+    cells = artefact.cells(tmp_path)
+    assert cells[MEMBERS, "1"].mean == 0
+    assert cells[SCALE, "32"] == cells[WEIGHT, "3e-05"] == cells[MEMBERS, "8"]
+    assert [verdict.ok for verdict in judge(artefact.expected(), cells)] == [True] * 4
+    artefact.analyse(plan, Done(sensitive(plan, {(MEMBERS, 16)}), {}), tmp_path)
+    verdicts = judge(artefact.expected(), artefact.cells(tmp_path))
+    assert [verdict.ok for verdict in verdicts] == [True, False, False, False]  # the ends are no worse: no sweet spot
+
+
+def test_stopped_by_its_time_limit_a_study_goes_on_to_the_same_result(tmp_path: Path) -> None:
+    """Too little time for anything: the job stops at its first evaluation; the same command without a limit ends it."""
+    asked = ("reproduce", "cartpole", "--quick", "--methods", "SAC", "--seeds", 1)
+    whole = bbo(*asked, "--out", tmp_path / "whole")
+    assert whole.returncode == 0, whole.stderr
+    stopped = bbo(*asked, "--out", tmp_path / "out", "--minutes", 0.03)
+    assert stopped.returncode == 143, stopped.stderr
+    assert "0 of 1 jobs are kept" in stopped.stderr
+    assert "(100 of 300 steps are done): bbo reproduce cartpole --quick --methods SAC" in stopped.stderr
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "out.part").rename(tmp_path / "moved.part")
+    ended = bbo(*asked, "--out", tmp_path / "moved")
+    assert ended.returncode == 0, ended.stderr
+    for name in ("runs.csv", "curves.csv", "summary.csv"):
+        assert (tmp_path / "moved" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert not (tmp_path / "moved.part").exists()
+    checked = bbo("check", "cartpole", "--results", tmp_path / "moved")
+    assert checked.returncode == 3
+    assert "0 of 2 cells agree with the paper." in checked.stdout
+
+
+def test_options_that_a_study_does_not_have() -> None:
+    refused = bbo("reproduce", "mountain-car", "--steps", 10)
+    assert refused.returncode == 2
+    assert "--steps is 10; mountain-car has none to choose from, leave it out" in refused.stderr

@@ -1,0 +1,149 @@
+"""Studies made in pieces: put down, copied, taken up again, and the same to the bit; and their time limits."""
+
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from tests.experiments import toy
+
+from bayesbellman.control.bbac import BBAC
+from bayesbellman.control.train import Training
+from bayesbellman.core.types import Transition
+from bayesbellman.envs.cartpole import CartPole
+from bayesbellman.experiments import running
+from bayesbellman.experiments.artefact import Desk, Job, Paused, Plan, Request
+from bayesbellman.experiments.control_runs import Runs, run_seeds
+from bayesbellman.experiments.running import TimeLimit, reproduce, run_plan
+from bayesbellman.runs.bundle import Corrupt
+from bayesbellman.runs.stopping import Stopped
+from bayesbellman.runs.trees import Mismatch
+
+SETTINGS = {"prior_scale": np.array([1.0, 1.0, 10.0]), "init_noise": np.array([0.01, 0.01, 0.1])}
+PLACES = np.zeros((2, 5))
+
+
+@pytest.fixture(autouse=True)
+def _as_users_have_it():
+    with jax.numpy_dtype_promotion("standard"):
+        yield
+
+
+def make(prior_scale, init_noise) -> Training:
+    agent = BBAC(ensemble_size=2, hidden=(4,), prior_scale=prior_scale)
+    env = CartPole(init_noise=init_noise, time_limit=10)
+    return Training(agent, env, batch_size=8, buffer_size=50, warmup=20)  # replay is full before the end
+
+
+def watch(latest: Transition) -> dict[str, jax.Array]:
+    return {"first": latest.observation[0], "effort": abs(latest.action).sum()}
+
+
+def runs(desk: Desk, seeds: tuple[int, ...] = (0, 1, 0), settings: Mapping = SETTINGS) -> Runs:
+    asked = {"steps": 80, "every": 20, "episodes": 2, "moments": (40, 80), "places": PLACES}
+    return run_seeds(make, seeds, settings, watch=watch, keep_visited=True, desk=desk, **asked)
+
+
+@pytest.fixture(scope="module")
+def whole() -> Runs:
+    with jax.numpy_dtype_promotion("standard"):
+        return runs(Desk())
+
+
+def same(one: Runs, other: Runs) -> bool:
+    plain = all(np.array_equal(getattr(one, name), getattr(other, name), equal_nan=True) for name in Runs._fields[:6])
+    watched = all(np.array_equal(one.watched[name], other.watched[name]) for name in ("first", "effort"))
+    return plain and watched and np.array_equal(one.values, other.values) and np.array_equal(one.visited, other.visited)
+
+
+def test_runs_have_their_own_seed_and_floats(whole: Runs) -> None:
+    first = whole.watched["first"][0]
+    assert np.abs(first[:, 0]).max() < 0.5  # what is watched begins with the first transition
+    assert not np.array_equal(first[0], first[1])
+    np.testing.assert_allclose(first[2, 0], 10 * first[0, 0], rtol=1e-5)  # the same seed, ten times the noise
+    assert whole.watched["effort"].shape == (4, 3)
+    with pytest.raises(ValueError, match="once with the same settings"):
+        runs(Desk(), (0, 0, 0))
+    with pytest.raises(ValueError, match=r"settings\['prior_scale'\] has shape"):
+        runs(Desk(), (0, 1))
+
+
+def test_what_is_put_down_anywhere_goes_on_to_the_same_bits(whole: Runs, tmp_path: Path) -> None:
+    """Stopped at each evaluation, once copied to another folder, and resumed four times."""
+    folder, reported = tmp_path / "here", []
+    for piece in range(3):
+        with pytest.raises(Paused):
+            runs(Desk(folder, lambda seconds: True, reported.append))
+        moved = tmp_path / f"there-{piece}"
+        shutil.copytree(folder, moved)
+        folder = moved
+    found = runs(Desk(folder, lambda seconds: True, reported.append))  # the end is no place to stop at
+    assert same(found, whole)
+    assert reported == [60, 60, 120, 120, 180, 180, 240]
+    assert len(list(folder.glob("step-*.bbo"))) == 1
+    with pytest.raises(Mismatch, match="holds other runs; these differ: seeds"):
+        runs(Desk(folder), (0, 1, 2))
+    with pytest.raises(Mismatch, match="these differ: settings"):
+        runs(Desk(folder), settings={**SETTINGS, "prior_scale": np.array([1.0, 2.0, 10.0])})
+    (kept,) = folder.glob("step-*.bbo")
+    kept.write_bytes(kept.read_bytes()[:-5])
+    with pytest.raises(Corrupt, match=r"no checkpoint in .* is whole"):
+        runs(Desk(folder))
+
+
+def counting(name: str, pieces: int, begun: list[str]) -> Job:
+    """A job of pieces of 0.2 s that remembers how many it has done."""
+
+    def run(desk: Desk) -> dict[str, np.ndarray]:
+        assert desk.folder is not None
+        begun.append(name)
+        desk.folder.mkdir(exist_ok=True)
+        kept = desk.folder / "step-000000000000.bbo"
+        done = int(kept.read_text()) if kept.exists() else 0
+        while done < pieces:
+            if desk.must_stop(0.05):
+                kept.write_text(str(done))
+                raise Paused
+            time.sleep(0.2)
+            done += 1
+            desk.report(done)
+        return {"done": np.array(done)}
+
+    return Job(name, pieces, run, in_pieces=True)
+
+
+def test_at_the_time_limit_all_is_kept_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    begun: list[str] = []
+    plan = Plan({}, "pieces", (counting("long", 7, begun), counting("later", 2, begun)))
+    progress: list[int] = []
+    started = time.monotonic()
+    with pytest.raises(
+        Stopped, match=r"stopped: 0 of 2 jobs are kept in .* \((\d) of 9 pieces are done\): "
+    ) as stopped:
+        run_plan(plan, tmp_path, lambda done, words: progress.append(done), print, workers=1, limit=TimeLimit(1.0))
+    assert time.monotonic() - started < 1.5
+    assert stopped.value.exit_code == 143
+    assert begun == ["long"]  # the other would have been begun too late
+    assert progress == sorted(progress)
+    assert 1 <= progress[-1] <= 5
+    done = run_plan(plan, tmp_path, lambda done, words: progress.append(done), print, workers=1)
+    assert done.seconds > 1.6  # nine pieces of 0.2 s: those of the first time are counted
+    assert {name: int(found["done"]) for name, found in done.results.items()} == {"long": 7, "later": 2}
+    assert progress[-1] == 9
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["later.npz", "long.npz", "seconds.json"]
+
+
+def test_pieces_are_dropped_with_other_settings_and_foreign_files_are_not(tmp_path: Path) -> None:
+    work = tmp_path / "out.part"
+    pieces = work / "squares.0.pieces"
+    pieces.mkdir(parents=True)
+    running.open_work(work, toy.plan(Request(seeds=6)), overwrite=False)
+    (pieces / "step-000000000000.bbo").write_text("old")
+    (pieces / "notes.txt").write_text("precious")
+    with pytest.raises(ValueError, match="--minutes is 0; accepted is a number > 0"):
+        reproduce(toy.TOY, Request(seeds=4), tmp_path / "out", overwrite=True, say=print, minutes=0.0)
+    reproduce(toy.TOY, Request(seeds=4), tmp_path / "out", overwrite=True, say=print, minutes=5.0)
+    assert [path.name for path in pieces.iterdir()] == ["notes.txt"]
