@@ -295,3 +295,17 @@ def test_replay_is_a_ring() -> None:
     assert set(np.asarray(half.sample(KEY, 50).transitions.reward).tolist()) == {7}
     with pytest.raises(ValueError, match="capacity is 0"):
         Replay.empty(0, transition(0))
+
+
+@pytest.mark.parametrize("agent", ["SAC", "BootDQN"])
+def test_replay_is_never_copied(agent: str) -> None:
+    """A step writes one transition and reads a batch; a copy of all of it would be most of the time."""
+    room = 10_007  # a size that nothing else has
+    env = DeepSea(5) if agent == "BootDQN" else MountainCar()
+    training = Training(AGENTS[agent], env, batch_size=4, buffer_size=room)
+    state = jax.eval_shape(training.init, KEY)
+    steps = jax.jit(lambda state, number: training.advance(state, number, True)[0], donate_argnums=0)
+    program = steps.lower(state, jnp.asarray(3)).compile().as_text()
+    assert f"[{room}" in program
+    copies = [line for line in program.splitlines() if f"[{room}" in line and " copy(" in line]
+    assert not copies

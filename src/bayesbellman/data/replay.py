@@ -35,8 +35,11 @@ class Replay(eqx.Module):
 
     def add(self, transition: Transition, valid: bool | Bool[Array, ""] = True) -> "Replay":
         """With one more, if it is valid; the oldest gives way."""
-        at, keep = self.stored % self.capacity, jnp.asarray(valid)
-        ring = jax.tree.map(lambda ring, x: ring.at[at].set(jnp.where(keep, x, ring[at])), self.ring, transition)
+        keep, beyond = jnp.asarray(valid), jnp.asarray(self.capacity)  # where nothing is written
+        # With a second place XLA scatters. A single row it would write within the fusions that read from the ring, and
+        # these then need a copy of all of it at every step.
+        at = jnp.stack([jnp.where(keep, self.stored % beyond, beyond), beyond + 1])
+        ring = jax.tree.map(lambda ring, x: ring.at[at].set(x, mode="drop", unique_indices=True), self.ring, transition)
         return Replay(ring, self.stored + keep.astype(jnp.int32))
 
     def sample(self, key: Key[Array, ""], batch_size: int) -> Drawn:
