@@ -9,7 +9,7 @@ import pytest
 from jaxtyping import Array
 
 from bayesbellman.nn import fused, mlp
-from bayesbellman.nn.fused import Layers, two_hidden
+from bayesbellman.nn.fused import HOW, How, Layers, two_hidden
 from bayesbellman.nn.mlp import MLP
 from bayesbellman.nn.priors import WithPrior
 
@@ -61,10 +61,11 @@ def both(of_pair) -> object:
     return jax.jit(jax.value_and_grad(total, argnums=(0, 1, 2), has_aux=True))
 
 
-def test_outputs_and_all_gradients_are_those_of_plain_products(problem: tuple) -> None:
+@pytest.mark.parametrize("shares", [1, 4])
+def test_outputs_and_all_gradients_are_those_of_plain_products(shares: int, problem: tuple) -> None:
     def by_kernels(nets: Layers, observation: Array, action: Array) -> Array:
         pair = tuple(jax.tree.map(lambda x, n=n: x[n], nets) for n in range(2))
-        return two_hidden(pair, (observation, action), True)
+        return two_hidden(pair, (observation, action), How(64, shares, interpret=True))
 
     def by_products(nets: Layers, observation: Array, action: Array) -> Array:
         return jax.vmap(lambda net: plain(net, (observation, action)))(nets)
@@ -77,6 +78,28 @@ def test_outputs_and_all_gradients_are_those_of_plain_products(problem: tuple) -
     assert max(errors) < 2**-7, errors
 
 
+@pytest.mark.parametrize("shares", [1, 2])
+def test_the_gradient_of_a_value_for_actions_is_that_of_plain_products(shares: int) -> None:
+    """As an actor needs it, of critics that it does not move: values and gradients are of one kernel."""
+    nets = tuple(network(key, out=1) for key in jax.random.split(jax.random.key(0)))
+    observation, action = jnp.ones((ROWS, 2)), jax.random.normal(jax.random.key(1), (ROWS, 1))
+
+    def least(of_nets, action: Array) -> tuple[Array, Array]:
+        values = of_nets(action)[..., 0]
+        return jnp.sum(jnp.min(values, axis=0) ** 2), values
+
+    def by_kernels(action: Array) -> Array:
+        return two_hidden(nets, (observation, action), How(64, shares, interpret=True))
+
+    def by_products(action: Array) -> Array:
+        return jnp.stack([plain(net, (observation, action)) for net in nets])
+
+    found, values = jax.grad(partial(least, by_kernels), has_aux=True)(action)
+    expected, expected_values = jax.grad(partial(least, by_products), has_aux=True)(action)
+    assert differences(values, expected_values) < 1e-5
+    assert differences(found, expected) < 2**-7
+
+
 def kernels_of(function, *arguments) -> list[str]:
     """Names of the kernels that are left when what nobody uses is left out."""
     lowered = jax.jit(function).trace(*arguments).lower(lowering_platforms=("cuda",)).as_text()
@@ -87,17 +110,21 @@ def test_what_is_not_asked_for_is_not_computed() -> None:
     net, parts = network(jax.random.key(0)), (jnp.ones((ROWS, 2)), jnp.ones((ROWS, 1)))
 
     def loss(net: Layers, observation: Array, action: Array) -> Array:
-        return jnp.sum(two_hidden((net,), (observation, action)) ** 2)
+        return jnp.sum(two_hidden((net,), (observation, action), HOW["many"]) ** 2)
 
     assert kernels_of(loss, net, *parts) == ["forward"]
     assert kernels_of(jax.grad(loss), net, *parts) == ["forward", "parameters"]
     assert kernels_of(jax.grad(loss, argnums=2), net, *parts) == ["forward", "inputs"]
+    value = network(jax.random.key(0), out=1)
+    assert kernels_of(jax.grad(loss, argnums=2), value, *parts) == ["inputs"]
 
 
 @pytest.fixture
 def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mlp, "on_nvidia", lambda: True)
-    monkeypatch.setattr(fused, "two_hidden", lambda nets, parts: two_hidden(nets, parts, True))
+    monkeypatch.setattr(
+        fused, "two_hidden", lambda nets, parts, how: two_hidden(nets, parts, how._replace(interpret=True))
+    )
 
 
 @pytest.mark.parametrize("hidden", [(128, 128), (64, 64), (128,), (128, 128, 128)])
@@ -108,7 +135,7 @@ def test_networks_are_the_same_with_and_without_kernels(
     taken = []
     kernels = fused.two_hidden
     monkeypatch.setattr(fused, "two_hidden", lambda *given: taken.append(given) or kernels(*given))
-    make = partial(MLP.glorot, num_inputs=3, hidden=hidden, fused=True)
+    make = partial(MLP.glorot, num_inputs=3, hidden=hidden, fused="few")
     critic = WithPrior(make(jax.random.key(0)), make(jax.random.key(1)), jnp.asarray(10.0))
     inputs = (jax.random.normal(jax.random.key(2), (64, 2)), jax.random.normal(jax.random.key(3), (64, 1)))
     found = critic(inputs)
@@ -122,8 +149,8 @@ def test_networks_are_the_same_with_and_without_kernels(
 
 def test_sizes_that_do_not_fit_are_known() -> None:
     net = network(jax.random.key(0))
-    assert fused.fits(net, 64)
-    assert not fused.fits(net, 65)
-    assert not fused.fits(net, 0)
-    assert not fused.fits(net._replace(second=jnp.ones((WIDTH, WIDTH), jnp.bfloat16)), 64)
-    assert not fused.fits(net._replace(first=jnp.ones((WIDTH, 33))), 64)
+    assert fused.fits(net, 64, HOW["many"])
+    assert not fused.fits(net, 65, HOW["many"])
+    assert not fused.fits(net, 0, HOW["many"])
+    assert not fused.fits(net._replace(second=jnp.ones((WIDTH, WIDTH), jnp.bfloat16)), 64, HOW["many"])
+    assert not fused.fits(net._replace(first=jnp.ones((WIDTH, 33))), 64, HOW["many"])

@@ -95,7 +95,7 @@ class BBAC(AbstractActorCritic[BBACState]):
             num_actions=num_actions,
             hidden=self.hidden,
             activation=self.activation,
-            fused=True,
+            fused="many",
         )
         posterior = self._posterior(num_observed + num_actions).init(posterior_key)
         policies = jax.vmap(make_actor)(jax.random.split(policy_key, self.ensemble_size + 1))
@@ -207,7 +207,9 @@ class BBAC(AbstractActorCritic[BBACState]):
 
     def _posterior(self, num_inputs: int) -> RandomisedPrior:
         """The posterior over Bellman operators; only its start needs the number of inputs."""
-        network = partial(MLP.glorot, num_inputs=num_inputs, hidden=self.hidden, activation=self.activation, fused=True)
+        network = partial(
+            MLP.glorot, num_inputs=num_inputs, hidden=self.hidden, activation=self.activation, fused="many"
+        )
         noisy = not (isinstance(self.target_noise, float) and self.target_noise == 0)
         member = MAPEstimate(
             network,

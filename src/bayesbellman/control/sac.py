@@ -1,7 +1,7 @@
 """Soft actor-critic (Haarnoja et al. 2018), the baseline; with one critic it is the paper's SAC*."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 
 import equinox as eqx
 import jax
@@ -65,7 +65,7 @@ class SAC(AbstractActorCritic[SACState]):
         num_observed, num_actions = continuous_sizes(spaces)
         critic_key, actor_key = jax.random.split(key)
         critics = self._critics(num_observed + num_actions).init(critic_key)
-        actor = TanhGaussian.glorot(actor_key, num_observed, num_actions, self.hidden, self.activation, fused=True)
+        actor = TanhGaussian.glorot(actor_key, num_observed, num_actions, self.hidden, self.activation, fused="few")
         return SACState(
             scaling=observation_scaling(spaces, self.scale_observations),
             critics=critics,
@@ -110,7 +110,7 @@ class SAC(AbstractActorCritic[SACState]):
 
         def loss(actor: TanhGaussian) -> tuple[Float[Array, ""], Float[Array, " batch"]]:
             drawn = actor.sample(actor_key, batch.observation)
-            least = jnp.min(_each(critics.members.phi, (batch.observation, drawn.action)), axis=0)
+            least = reduce(jnp.minimum, _each(critics.members.phi, (batch.observation, drawn.action)))
             return actor_loss(drawn.log_prob, least, temperature), drawn.log_prob
 
         gradient, log_prob = jax.grad(loss, has_aux=True)(state.actor.parameters)
@@ -126,7 +126,9 @@ class SAC(AbstractActorCritic[SACState]):
         return updated, {"critic_loss": metrics["fit"], "temperature": temperature, "entropy": -jnp.mean(log_prob)}
 
     def _critics(self, num_inputs: int) -> RandomisedPrior:
-        network = partial(MLP.glorot, num_inputs=num_inputs, hidden=self.hidden, activation=self.activation, fused=True)
+        network = partial(
+            MLP.glorot, num_inputs=num_inputs, hidden=self.hidden, activation=self.activation, fused="few"
+        )
         member = MAPEstimate(network, ADAM, step_size=self.learning_rate)
         return RandomisedPrior(member, self.num_critics, "anchored")
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import equinox as eqx
 import jax
@@ -29,7 +30,7 @@ class TanhGaussian(eqx.Module):
         num_actions: int,
         hidden: Sequence[int],
         activation: Callable[[Array], Array] = relu,
-        fused: bool = False,
+        fused: Literal["many", "few"] | None = None,
     ) -> "TanhGaussian":
         return cls(MLP.glorot(key, num_inputs, hidden, activation, 2 * num_actions, fused))
 

@@ -5,7 +5,7 @@ A network *is* its parameters, a pytree that can be called: psi, omega and epsil
 
 from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -57,8 +57,9 @@ class MLP(eqx.Module):
     """A row for each output: gradients then come in the layout that they are needed in."""
     biases: tuple[Float[Array, " _"], ...]
     activation: Callable[[Array], Array] = eqx.field(static=True, default=relu)
-    fused: bool = eqx.field(static=True, default=False)
-    """On a GPU: by the kernels of `bayesbellman.nn.fused`, where they fit, which have gradients of first order only"""
+    fused: Literal["many", "few"] | None = eqx.field(static=True, default=None)
+    """On a GPU: by the kernels of `bayesbellman.nn.fused`, where they fit, which have gradients of first order only; it
+    says how many networks there are. None: not by them"""
 
     @classmethod
     def glorot(
@@ -68,7 +69,7 @@ class MLP(eqx.Module):
         hidden: Sequence[int] = (256,),
         activation: Callable[[Array], Array] = relu,
         num_outputs: int = 1,
-        fused: bool = False,
+        fused: Literal["many", "few"] | None = None,
     ) -> "MLP":
         """Glorot-uniform kernels, zero biases: the paper's initialisation."""
         sizes = [num_inputs, *hidden, num_outputs]
@@ -98,7 +99,7 @@ class MLP(eqx.Module):
 
     @property
     def fusable(self) -> bool:
-        return self.fused and len(self.kernels) == 3 and self.activation is relu
+        return self.fused is not None and len(self.kernels) == 3 and self.activation is relu
 
     def __call__(self, inputs: Any) -> Float[Array, "*batch"]:
         return self.outputs(inputs)[..., 0]
@@ -131,7 +132,8 @@ def fused_outputs(networks: tuple[MLP, ...], inputs: Any) -> Float[Array, "netwo
     from bayesbellman.nn import fused  # Pallas is not everywhere, and takes a second
 
     nets = tuple(fused.Layers(*chain(*zip(net.kernels, net.biases, strict=True))) for net in networks)
-    return fused.two_hidden(nets, parts) if fused.fits(nets[0], parts[0].shape[0]) else None
+    how = fused.HOW[networks[0].fused or "many"]
+    return fused.two_hidden(nets, parts, how) if fused.fits(nets[0], parts[0].shape[0], how) else None
 
 
 class LinearFunction(eqx.Module):
