@@ -63,7 +63,7 @@ class How(NamedTuple):
     """Step by step on any device, for tests"""
 
 
-HOW: dict[Networks, How] = {"many": How(rows=64, shares=1), "few": How(rows=64, shares=8)}
+HOW: dict[Networks, How] = {"many": How(rows=64, shares=1), "few": How(rows=64, shares=4)}
 """By how many networks there are: a GPU is to have something to do for all its parts."""
 
 
@@ -243,14 +243,14 @@ def _parameter_gradient(
     slopes: Float[Array, "rows out"],
     how: How,
 ) -> Layers:
-    """The kernel sums over its rows. The second layer's gradient, a product, does not wait for it."""
+    """The kernel sums over its rows; of the second layer's gradient it makes a factor, and a product does the rest."""
     rows, (h2, h1), out = inputs[0].shape[0], net.second.shape, net.last.shape[0]
     num_inputs, blocks, shares = net.first.shape[1], rows // how.rows, max(how.shares, HALVES)
     half = h1 // shares
 
     def kernel(*refs: Any) -> None:
         parts, (g, units, hidden), refs = refs[: len(inputs)], refs[len(inputs) :][:3], refs[len(inputs) + 3 :]
-        net, (to_first, to_second, to_last, to_bias) = Layers(*refs[:6]), refs[6:]
+        net, (backs, to_first, to_second, to_last, to_bias) = Layers(*refs[:6]), refs[6:]
         mine = pl.program_id(1)
         columns, slopes = _columns(parts), _columns((g,))
 
@@ -261,6 +261,7 @@ def _parameter_gradient(
 
             @pl.when(lax.rem(k, shares) == mine)
             def _() -> None:
+                backs[:, at] = back
                 to_second[at] = jnp.sum(back.astype(jnp.float32), axis=0)
                 for c, slope in enumerate(slopes):
                     to_last[c, at] = jnp.sum(seen.astype(jnp.float32) * slope[:, None], axis=0)
@@ -280,7 +281,7 @@ def _parameter_gradient(
         pl.BlockSpec((half,), lambda i, j: (j,)),
         pl.BlockSpec((h2, half), lambda i, j: (0, j)),
     ]
-    to_first, to_second, to_last, to_bias = _call(
+    backs, to_first, to_second, to_last, to_bias = _call(
         kernel,
         (blocks, shares),
         [
@@ -292,12 +293,14 @@ def _parameter_gradient(
             *map(_whole, net[3:]),
         ],
         [
+            _rows(second_units, how),
             pl.BlockSpec((None, num_inputs + 1, half), lambda i, j: (i, 0, j)),
             pl.BlockSpec((None, h2), lambda i, j: (i, 0)),
             pl.BlockSpec((None, out, h2), lambda i, j: (i, 0, 0)),
             pl.BlockSpec((None, out), lambda i, j: (i, 0)),
         ],
         [
+            jax.ShapeDtypeStruct((rows, h2), jnp.bfloat16),
             jax.ShapeDtypeStruct((blocks, num_inputs + 1, h1), jnp.float32),
             jax.ShapeDtypeStruct((blocks, h2), jnp.float32),
             jax.ShapeDtypeStruct((blocks, out, h2), jnp.float32),
@@ -306,12 +309,11 @@ def _parameter_gradient(
         "parameters",
         how,
     )(*inputs, slopes, first_units, second_units, *_for_products((net,)))
-    back = _back_to_second(_columns((slopes,)), net, slice(None), second_units)
     to_first = jnp.sum(to_first, axis=0)
     return Layers(
         to_first[:num_inputs].T,
         to_first[num_inputs],
-        _product(back, first_units, 0, 0),
+        _product(backs, first_units, 0, 0),
         jnp.sum(to_second, axis=0),
         jnp.sum(to_last, axis=0),
         reduce(jnp.add, to_bias),  # a sum is a kernel of its own, and waits
