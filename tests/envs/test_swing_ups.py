@@ -145,5 +145,5 @@ def planned(env: AcrobotSparse, key: jax.Array, horizon: int = 30, tries: int = 
 
 
 def test_the_acrobot_can_be_kept_up() -> None:
-    """A planner that knows the physics earns twice what success asks for (150)."""
+    """A planner that knows the physics earns about 260 (249 to 278 with six keys); success (150) is above half."""
     assert planned(AcrobotSparse(), KEY).sum() > 200
