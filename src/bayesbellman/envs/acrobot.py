@@ -110,9 +110,9 @@ class AcrobotSparse(AbstractControlEnv[AcrobotState]):
     def step(self, key: Key[Array, ""], state: AcrobotState, action: Float[Array, " 1"]) -> EnvStep[AcrobotState]:
         motion = jnp.stack([state.first, state.second, state.first_velocity, state.second_velocity])
         motion = _runge_kutta(motion, jnp.clip(action[0], -1.0, 1.0))
-        angles, velocities = wrapped(motion[:2]), motion[2:]
         fastest = jnp.asarray(FASTEST, motion.dtype)
-        reached = AcrobotState(*angles, *jnp.clip(velocities, -fastest, fastest), state.time + 1)
+        (first, second), speeds = wrapped(motion[:2]), jnp.clip(motion[2:], -fastest, fastest)
+        reached = AcrobotState(first, second, speeds[0], speeds[1], state.time + 1)
         effort = jnp.asarray(self.effort_cost, motion.dtype) * jnp.abs(action[0])
         truncated = jnp.asarray(self.time_limit > 0) & (reached.time >= self.time_limit)
         return EnvStep(reached, self.is_up(reached).astype(motion.dtype) - effort, jnp.zeros((), bool), truncated)
