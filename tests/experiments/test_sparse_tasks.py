@@ -25,6 +25,7 @@ from bayesbellman.experiments.sparse.study import runs_of
 from bayesbellman.experiments.sparse.task import EARNED, Task
 from bayesbellman.experiments.sparse_tasks.sweep import FULL, PROGRAMS
 from bayesbellman.experiments.sparse_tasks.tasks import ACROBOT, PENDULUM, TASKS, task_of
+from bayesbellman.experiments.training.drawings import drawing_of
 
 KEY = jax.random.key(0)
 
@@ -180,3 +181,19 @@ def test_sizes_hold_whole_episodes() -> None:
     for task in TASKS.values():
         assert FULL.every % task.time_limit == 0
     assert replace(FULL, seeds=1).moments[0] == FULL.every
+
+
+@pytest.mark.parametrize("task", [PENDULUM, ACROBOT], ids=lambda task: task.name)
+def test_the_links_are_drawn(task: Task) -> None:
+    """Hanging at first, below the hinge in the middle of the picture; after a while elsewhere."""
+    env = task.make(time_limit=50)
+    draw = drawing_of(env)
+    assert draw is not None
+    state = env.reset(KEY)
+    first = draw(state, "hanging")
+    orange = (first[:, :, 0] > 180) & (first[:, :, 2] < 90)
+    rows = np.flatnonzero(orange.any(axis=1))
+    assert rows.mean() > first.shape[0] / 2  # below the hinge
+    for _ in range(10):
+        state = env.step(KEY, state, env.spaces.action.high).state
+    assert not np.array_equal(first, draw(state, "hanging"))
