@@ -173,7 +173,7 @@ def test_claims_about_the_stock_reward(tmp_path: Path) -> None:
     assert "| SAC | 4 | - | 0 | - | no | -3.0 | -3.0 |" in report
     for row in PUBLISHED:
         assert f"| {row.method} | {row.returns} | {row.source} |" in report
-    assert artefact.source == sparse_tasks.ARTEFACT.source == "claim"
+    assert artefact.source == sparse_tasks.ARTEFACT.source == "claims"
 
 
 def test_sizes_hold_whole_episodes() -> None:

@@ -13,6 +13,6 @@ ARTEFACT = Artefact(
     expected=expected,
     header=("agent", "what"),
     options=("steps",),
-    source="claim",
+    source="claims",
 )
 """Seed by seed, beside what is published."""

@@ -13,6 +13,6 @@ ARTEFACT = Artefact(
     expected=expected,
     header=("task", "what"),
     options=("steps",),
-    source="claim",
+    source="claims",
 )
 """Returns and rewards found on a sparse pendulum and a sparse acrobot."""

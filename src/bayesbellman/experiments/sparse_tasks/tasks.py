@@ -51,7 +51,7 @@ ACROBOT = Task(
     150.0,
     Plane(
         Axis("angle of the first link", math.pi, 36),
-        Axis("of the second", math.pi, 36),
+        Axis("angle of the second", math.pi, 36),
         seen_of_acrobot,
         shown_of_acrobot,
     ),
