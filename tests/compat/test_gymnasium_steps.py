@@ -1,4 +1,5 @@
-"""CartPole-v1 and MountainCar-v0 beside Gymnasium's own, step by step. (MountainCarContinuous-v0: `tests/peers`.)"""
+"""CartPole-v1, MountainCar-v0, pendulum and acrobot beside Gymnasium's own, step by step. (MountainCarContinuous-v0:
+`tests/peers`.)"""
 
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 
 from bayesbellman.compat.gymnasium import AsGymnasium
+from bayesbellman.envs.acrobot import AcrobotSparse
 from bayesbellman.envs.base import AbstractControlEnv
+from bayesbellman.envs.pendulum import PendulumSparse
 from bayesbellman.envs.registry import make_env
 
 SIZE = 5_000
@@ -81,3 +84,67 @@ def test_spaces_starts_and_the_time_limit_are_gymnasium_s(name: str) -> None:
     for extreme in (np.min, np.max):
         low, high = extreme(starts[0], axis=0), extreme(starts[1], axis=0)
         assert (np.abs(low - high) <= 0.05 * span).all()
+
+
+def test_the_pendulum_moves_as_gymnasium_s(x64: None) -> None:
+    """From random states with random torques, a third of them beyond the bounds; then 500 steps on end."""
+    env: Any = gymnasium.make("Pendulum-v1").unwrapped
+    rng, ours = np.random.default_rng(0), PendulumSparse()
+    states = np.column_stack([rng.uniform(-np.pi, np.pi, SIZE), rng.uniform(-8, 8, SIZE)])
+    torques = rng.uniform(-3, 3, (SIZE, 1))
+    env.reset(seed=0)
+    reached = []
+    for state, torque in zip(states, torques, strict=True):
+        env.state = state.copy()
+        env.step(torque)
+        reached.append([np.cos(env.state[0]), np.sin(env.state[0]), env.state[1]])
+    step = jax.jit(jax.vmap(lambda s, a: ours.step(jax.random.key(0), ours.at(s[0], s[1]), a).state))
+    found = jax.vmap(ours.observe)(step(jnp.asarray(states), jnp.asarray(torques)))
+    np.testing.assert_allclose(found, reached, rtol=0, atol=1e-13)
+    assert (np.abs(np.array(reached)[:, 2]) == 8).sum() > 100
+
+    env.state = np.array([np.pi, 0.0])
+    path = []
+    for torque in torques[:500]:
+        env.step(torque)
+        path.append([np.cos(env.state[0]), np.sin(env.state[0]), env.state[1]])
+
+    def on(state: Any, torque: jax.Array) -> tuple[Any, jax.Array]:
+        after = ours.step(jax.random.key(0), state, torque).state
+        return after, ours.observe(after)
+
+    _, along = jax.lax.scan(on, ours.at(jnp.asarray(np.pi), jnp.asarray(0.0)), jnp.asarray(torques[:500]))
+    np.testing.assert_allclose(along, path, rtol=0, atol=1e-9)  # what rounding has grown to on the way
+    bounds = ours.spaces
+    np.testing.assert_array_equal(bounds.observation.high, env.observation_space.high)
+    np.testing.assert_array_equal(bounds.action.high, env.action_space.high)
+
+
+def test_the_acrobot_moves_as_gymnasium_s(x64: None) -> None:
+    """From random states, some fast enough to be clipped, with the three torques that Gymnasium has."""
+    env: Any = gymnasium.make("Acrobot-v1").unwrapped
+    rng, ours = np.random.default_rng(0), AcrobotSparse()
+    states = rng.uniform(-1, 1, (SIZE, 4)) * np.array([np.pi, np.pi, 4 * np.pi, 9 * np.pi])
+    states[::2] *= np.array([1.0, 1.0, 0.1, 0.1])  # half of them slow, as they mostly are
+    choices = rng.integers(3, size=SIZE)
+    env.reset(seed=0)
+    reached, ups = [], []
+    for state, choice in zip(states, choices, strict=True):
+        env.state = state.copy()
+        _, _, up, _, _ = env.step(int(choice))
+        angles, speeds = env.state[:2], env.state[2:]
+        reached.append([np.cos(angles[0]), np.sin(angles[0]), np.cos(angles[1]), np.sin(angles[1]), *speeds])
+        ups.append(up)
+    step = jax.jit(jax.vmap(lambda s, a: ours.step(jax.random.key(0), ours.at(*s), a[None])))
+    outcome = step(jnp.asarray(states), jnp.asarray(choices - 1.0))
+    np.testing.assert_allclose(
+        jax.vmap(ours.observe)(outcome.state), reached, rtol=0, atol=1e-9
+    )  # at full speed RK4 makes rounding larger
+    assert (np.abs(np.array(reached)[:, 5]) >= 9 * np.pi - 1e-9).sum() > 100
+    np.testing.assert_allclose(outcome.reward, np.array(ups) - 0.1 * np.abs(choices - 1))
+    assert 100 < np.sum(ups) < SIZE - 100
+    np.testing.assert_array_equal(ours.spaces.observation.high, env.observation_space.high)
+    starts = np.stack([env.reset(seed=seed)[0] for seed in range(300)])
+    drawn = np.stack([AsGymnasium(ours).reset(seed=seed)[0] for seed in range(3)])
+    assert (np.abs(drawn[:, 1]) <= np.sin(0.1)).all()
+    assert np.abs(starts[:, 1]).max() > 0.95 * np.sin(0.1)  # the same bound

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.contracts import promises
 
+from bayesbellman.envs.acrobot import AcrobotSparse
 from bayesbellman.envs.base import AbstractControlEnv, AbstractEnv
 from bayesbellman.envs.cart_pole_balance import CartPoleBalance
 from bayesbellman.envs.cart_pole_swing_up import CartPoleSwingUp
@@ -19,6 +20,7 @@ from bayesbellman.envs.deep_sea import DeepSea
 from bayesbellman.envs.finite import FiniteMDP, boyan_chain
 from bayesbellman.envs.linear_quadratic import LinearQuadratic, balanced_cart_pole, linked_pole
 from bayesbellman.envs.mountain_car import MountainCar, MountainCarDiscrete
+from bayesbellman.envs.pendulum import PendulumSparse
 from bayesbellman.envs.probes import (
     BestAction,
     ConstantReward,
@@ -74,6 +76,7 @@ def random_mdp() -> FiniteMDP:
 
 
 CASES = [
+    Case("acrobot", lambda x: AcrobotSparse(start=0.1 * x, time_limit=8), force),
     Case("boyan-chain", lambda x: scaled_rewards(boyan_chain(), x), lambda key: jnp.zeros((), jnp.int32)),
     Case(
         "cart-pole",
@@ -97,6 +100,7 @@ CASES = [
     ),
     Case("mountain-car", lambda x: MountainCar(power=0.0015 * x, time_limit=8), force),
     Case("mountain-car-discrete", lambda x: MountainCarDiscrete(power=0.001 * x, time_limit=8), one_of(3)),
+    Case("pendulum", lambda x: PendulumSparse(init_noise=0.01 * x, time_limit=8), force),
     Case("probe-best-action", lambda x: BestAction(0.5 * x, time_limit=8), force),
     Case("probe-constant-reward", lambda x: ConstantReward(x, time_limit=8), force),
     Case("probe-delayed-reward", lambda x: DelayedReward(x, time_limit=8), force),

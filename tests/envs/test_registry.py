@@ -2,11 +2,13 @@
 
 import pytest
 
+from bayesbellman.envs.acrobot import AcrobotSparse
 from bayesbellman.envs.cart_pole_balance import CartPoleBalance
 from bayesbellman.envs.cart_pole_swing_up import CartPoleSwingUp, bsuite_swing_up
 from bayesbellman.envs.cartpole import CartPole
 from bayesbellman.envs.deep_sea import DeepSea
 from bayesbellman.envs.mountain_car import MountainCar, MountainCarDiscrete
+from bayesbellman.envs.pendulum import PendulumSparse
 from bayesbellman.envs.probes import DISCRETE_PROBES, PROBES
 from bayesbellman.envs.registry import ENVIRONMENTS, is_ours, make_env, name_of
 
@@ -17,6 +19,8 @@ def test_names_lead_to_environments() -> None:
     assert make_env("CartPole-v1") == CartPoleBalance()
     assert make_env("cartpole-swingup-sparse") == CartPole()
     assert make_env("cartpole-swingup-sparse-dm") == CartPole(reward="dm_control")
+    assert make_env("pendulum-swingup-sparse") == PendulumSparse()
+    assert make_env("acrobot-swingup-sparse") == AcrobotSparse()
     assert make_env("bsuite-cartpole-swingup") == bsuite_swing_up(0)
     for name, probe in PROBES.items():
         assert make_env(f"probe-{name}") == probe

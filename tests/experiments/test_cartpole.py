@@ -8,18 +8,22 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from tests.cli.test_cli import bbo
+from tests.experiments.sparse_results import curves, faked
 
 from bayesbellman.control.bbac import BBAC
 from bayesbellman.core.types import Transition
 from bayesbellman.envs.cartpole import CartPole
 from bayesbellman.experiments import cartpole, cartpole_levers, sensitivity
 from bayesbellman.experiments.artefact import Arrays, Desk, Done, Plan, Request
-from bayesbellman.experiments.cartpole.outcomes import outcomes
-from bayesbellman.experiments.cartpole.runs import ANGLES, QUICK, SPEEDS, LimitEnds, cell_of, places, seen
+from bayesbellman.experiments.cartpole.task import PLANE, SUCCESS, LimitEnds
 from bayesbellman.experiments.cartpole_levers.levers import BASE, LEVERS, USUAL, floats_of
 from bayesbellman.experiments.cartpole_levers.sweep import run_job
 from bayesbellman.experiments.checking import judge
 from bayesbellman.experiments.sensitivity.sweep import AXES, MEMBERS, PAPER, SCALE, WEIGHT, group_name
+from bayesbellman.experiments.sparse.outcomes import outcomes
+from bayesbellman.experiments.sparse.runs import QUICK, seen
+
+ANGLES, SPEEDS = PLANE.shape
 
 
 @pytest.fixture(autouse=True)
@@ -33,20 +37,20 @@ def observed(angle: float, speed: float) -> list[float]:
 
 
 def test_places_are_the_middles_of_the_cells() -> None:
-    np.testing.assert_array_equal(cell_of(jnp.asarray(places())), np.arange(ANGLES * SPEEDS))
+    np.testing.assert_array_equal(PLANE.cell_of(jnp.asarray(PLANE.places())), np.arange(ANGLES * SPEEDS))
     corners = jnp.asarray([observed(-3.14159, -99.0), observed(3.14159, 99.0)])
-    assert cell_of(corners).tolist() == [0, ANGLES * SPEEDS - 1]
+    assert PLANE.cell_of(corners).tolist() == [0, ANGLES * SPEEDS - 1]
 
 
 def test_rewards_and_visits_are_counted() -> None:
     """Two episodes of four steps: the first earns nothing, the second the 1 at its third step and after."""
     reward = jnp.asarray([-0.1, 0.0, -0.05, 0.0, 0.0, -0.1, 0.9, 1.0])
     still = jnp.tile(jnp.asarray(observed(0.1, 0.1)), (8, 1))
-    found = seen(4, Transition(still, jnp.zeros((8, 1)), reward, jnp.ones(8), still, jnp.ones(8)))
+    found = seen(PLANE, 4, Transition(still, jnp.zeros((8, 1)), reward, jnp.ones(8), still, jnp.ones(8)))
     assert (int(found["rewarded_steps"]), int(found["rewarded_episodes"]), int(found["first_rewarded"])) == (2, 1, 6)
     assert np.flatnonzero(found["visits"]).tolist() == [ANGLES // 2 * SPEEDS + SPEEDS // 2]
     assert int(found["visits"].sum()) == 8
-    nothing = seen(4, Transition(still, jnp.zeros((8, 1)), -jnp.ones(8), jnp.ones(8), still, jnp.ones(8)))
+    nothing = seen(PLANE, 4, Transition(still, jnp.zeros((8, 1)), -jnp.ones(8), jnp.ones(8), still, jnp.ones(8)))
     assert int(nothing["first_rewarded"]) == -1
 
 
@@ -106,48 +110,20 @@ def test_runs_of_a_lever_are_recorded() -> None:
     assert not np.array_equal(found["returns"][:, 0], found["returns"][:, 2])  # and so do levers
 
 
-def faked(groups: list[str], seeds: int, returns: np.ndarray) -> Arrays:
-    """Results as a job leaves them, from the returns of all evaluations and runs."""
-    runs, number = len(groups) * seeds, len(returns)
-    rewarded = (returns > 0).astype(np.int32)
-    first = np.where(rewarded.any(axis=0), 10_000.0 * np.argmax(rewarded, axis=0) + 7, np.inf)
-    rng = np.random.default_rng(0)
-    return {
-        "group": np.repeat(groups, seeds),
-        "seed": np.tile(np.arange(seeds), len(groups)),
-        "steps": 10_000 * np.arange(1, number + 1),
-        "returns": returns,
-        "rewarded_steps": 5 * rewarded,
-        "rewarded_episodes": rewarded,
-        "first_reward": first,
-        "disagreement": np.ones((number, runs)),
-        "critic_loss": np.ones((number, runs)),
-        "moments": np.array([10_000, 10_000 * number]),
-        "visits": rng.integers(0, 9, (2, runs, ANGLES, SPEEDS)),
-        "spread": rng.uniform(0, 1, (2, runs, ANGLES, SPEEDS)),
-        "seconds": np.array(12.0),
-    }
-
-
-def curves(*solved: bool) -> np.ndarray:
-    """Twelve evaluations; where it is solved, the last eleven are above 500."""
-    return np.array([[600.0 if up and k > 0 else -3.0 for up in solved] for k in range(12)])
-
-
 def test_solved_is_above_500_ten_times_at_the_end() -> None:
     returns = curves(True, True, True, False)
     returns[7, 1] = 499.0
     returns[0, 2] = 900.0
-    first, fell, early, never = outcomes(faked(["a"], 4, returns))
+    first, fell, early, never = outcomes(faked(["a"], 4, returns), SUCCESS)
     assert (first.solved, first.first_success, first.sustained_from) == (True, 20_000, 20_000)
     assert (fell.solved, fell.first_success, fell.sustained_from) == (False, 20_000, 90_000)
     assert (early.solved, early.sustained_from, early.best_return) == (True, 10_000, 900.0)
     assert (never.solved, never.first_success, never.first_reward) == (False, np.inf, np.inf)
     assert (first.first_reward, first.rewarded_episodes, first.rewarded_steps) == (10_007, 11, 55)
-    assert not outcomes(faked(["a"], 1, np.full((9, 1), 900.0)))[0].solved  # too few evaluations to say
+    assert not outcomes(faked(["a"], 1, np.full((9, 1), 900.0)), SUCCESS)[0].solved  # too few evaluations to say
     lost = faked(["a"], 1, np.full((12, 1), np.nan))
-    assert not outcomes(lost)[0].solved
-    assert not outcomes(lost)[0].finite
+    assert not outcomes(lost, SUCCESS)[0].solved
+    assert not outcomes(lost, SUCCESS)[0].finite
 
 
 def test_claims_about_agents(tmp_path: Path) -> None:

@@ -28,8 +28,9 @@ class Check:
         if not expected:
             raise ValueError(f"the paper prints no numbers of {chosen.name}, so there is nothing to check it against")
         verdicts = judge(expected, chosen.cells(folder))
-        print(aligned((*chosen.header, *HEADER), [(*verdict.address, *verdict.row) for verdict in verdicts]))
+        header = (*chosen.header, chosen.source, *HEADER[1:])
+        print(aligned(header, [(*verdict.address, *verdict.row) for verdict in verdicts]))
         short = [verdict for verdict in verdicts if not verdict.ok]
-        print(f"{len(verdicts) - len(short)} of {len(verdicts)} cells agree with the paper.")
+        print(f"{len(verdicts) - len(short)} of {len(verdicts)} cells agree with the {chosen.source}.")
         if short:
             sys.exit(3)

@@ -34,7 +34,7 @@ class Reproduce:
     sizes: tuple[str, ...] | None = None
     """Only these sizes, 10 14 20 or 10..50. For deep-sea. [default: all]"""
     steps: int | None = None
-    """Steps of each run. For the cart-pole and its studies. [default: the study's]"""
+    """Steps of each run. For the studies of sparse rewards: the cart-pole's, sparse-tasks. [default: the study's]"""
     minutes: float | None = None
     """Stop within this time and keep what there is; the same command goes on. [default: as long as it takes]"""
     list: bool = False

@@ -18,9 +18,9 @@ AGENTS = {
 }  # fmt: skip
 
 ENV = (
-    "With continuous actions MountainCarContinuous-v0, cartpole-swingup-sparse, cartpole-swingup-sparse-dm; with"
-    " discrete ones deep-sea-N, deep-sea-stochastic-N, CartPole-v1, MountainCar-v0, bsuite-cartpole-swingup-N (all"
-    " these are compiled); or Gymnasium's id."
+    "With continuous actions MountainCarContinuous-v0, cartpole-swingup-sparse, cartpole-swingup-sparse-dm,"
+    " pendulum-swingup-sparse, acrobot-swingup-sparse; with discrete ones deep-sea-N, deep-sea-stochastic-N,"
+    " CartPole-v1, MountainCar-v0, bsuite-cartpole-swingup-N (all these are compiled); or Gymnasium's id."
 )
 AGENT = (
     "For continuous actions bbac: with randomised priors; bac: the same without target critics; sac, sac-star: soft"

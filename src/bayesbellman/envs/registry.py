@@ -6,12 +6,14 @@ from difflib import get_close_matches
 from functools import partial
 from typing import NamedTuple
 
+from bayesbellman.envs.acrobot import AcrobotSparse
 from bayesbellman.envs.base import AbstractControlEnv
 from bayesbellman.envs.cart_pole_balance import CartPoleBalance
 from bayesbellman.envs.cart_pole_swing_up import SETTINGS, bsuite_swing_up
 from bayesbellman.envs.cartpole import CartPole
 from bayesbellman.envs.deep_sea import DeepSea
 from bayesbellman.envs.mountain_car import MountainCar, MountainCarDiscrete
+from bayesbellman.envs.pendulum import PendulumSparse
 from bayesbellman.envs.probes import DISCRETE_PROBES, PROBES
 
 ENVIRONMENTS: dict[str, Callable[[], AbstractControlEnv]] = {
@@ -20,6 +22,8 @@ ENVIRONMENTS: dict[str, Callable[[], AbstractControlEnv]] = {
     "CartPole-v1": CartPoleBalance,
     "cartpole-swingup-sparse": CartPole,
     "cartpole-swingup-sparse-dm": lambda: CartPole(reward="dm_control"),
+    "pendulum-swingup-sparse": PendulumSparse,
+    "acrobot-swingup-sparse": AcrobotSparse,
     "bsuite-cartpole-swingup": bsuite_swing_up,
     **{f"probe-{name}": lambda probe=probe: probe for name, probe in PROBES.items()},
     **{f"probe-discrete-{name}": lambda probe=probe: probe for name, probe in DISCRETE_PROBES.items()},

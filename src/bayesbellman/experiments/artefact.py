@@ -126,6 +126,8 @@ class Artefact:
     """Names of an address's parts."""
     options: tuple[str, ...] = ()
     """Of a `Request`, what only some artefacts have: ``sizes``, ``steps``."""
+    source: str = "paper"
+    """Whose claims `expected` has: what is not in the paper has claims of its own, made before it was run."""
 
 
 def origin(plan: Plan, done: Done) -> dict[str, object]:

@@ -15,6 +15,8 @@ TITLES = {
     "state-support": "what RP-BBAC, BAC and SAC have seen of MountainCar, and what their members think of it, in time",
     "cartpole": "RP-BBAC, BAC, SAC and SAC* on the sparse cart-pole swing-up",
     "cartpole-levers": "what makes RP-BBAC explore the sparse cart-pole: one lever at a time (not in the paper)",
+    "cartpole-stock": "RP-BBAC and SAC on the cart-pole with the Control Suite's own sparse reward (not in the paper)",
+    "sparse-tasks": "RP-BBAC as it is and SAC on a sparse pendulum and a sparse acrobot (not in the paper)",
     "sensitivity": "RP-BBAC on the sparse cart-pole by number of members, prior scale and prior weight",
     "deep-sea": "episodes that BootDQN+Prior and DQN take to learn Deep Sea, by size, and what they depend on",
     "quirks": "what each quirk of the linear benchmark does to its numbers, one at a time (not in the paper)",

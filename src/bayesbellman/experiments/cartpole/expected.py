@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bayesbellman.experiments.artefact import Address, Cell, Expected, Judgement
-from bayesbellman.experiments.cartpole.outcomes import solved_shares
+from bayesbellman.experiments.sparse.outcomes import solved_shares
 
 PAPER_SEEDS = 5
 

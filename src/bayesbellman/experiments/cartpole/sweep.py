@@ -7,8 +7,10 @@ from functools import partial
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.bbac import BBAC
 from bayesbellman.control.sac import SAC
-from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
-from bayesbellman.experiments.cartpole.runs import Row, Size, run_rows, size_of
+from bayesbellman.experiments.artefact import Plan, Request, choose
+from bayesbellman.experiments.cartpole.task import PAPER
+from bayesbellman.experiments.sparse.planning import agent_jobs, refuse
+from bayesbellman.experiments.sparse.runs import Size, size_of
 
 PRIOR_SCALE = 32.0
 FULL = Size(seeds=5)
@@ -31,25 +33,5 @@ def plan(request: Request) -> Plan:
     refuse("cartpole", request, "tasks", "variants")
     size = size_of(request, FULL)
     names = choose("methods", request.methods, tuple(AGENTS))
-    jobs = []
-    for program in PROGRAMS:
-        rows = [
-            Row(name, seed, AGENTS[name][1])
-            for name in names
-            if AGENTS[name][0] == program
-            for seed in range(size.seeds)
-        ]
-        if rows:
-            jobs.append(Job(program, len(rows) * size.steps, partial(run_job, program, rows, size), in_pieces=True))
+    jobs = agent_jobs(PROGRAMS, AGENTS, names, PAPER, size)
     return Plan({"size": asdict(size), "agents": list(names)}, "steps", tuple(jobs))
-
-
-def refuse(study: str, request: Request, *kinds: str) -> None:
-    """What a study has no choice of."""
-    for kind in kinds:
-        if asked := getattr(request, kind):
-            raise ValueError(f"--{kind} is {', '.join(asked)}; {study} has no {kind} to choose from, leave it out")
-
-
-def run_job(program: str, rows: list[Row], size: Size, desk: Desk) -> Arrays:
-    return run_rows(PROGRAMS[program], rows, size, desk)

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bayesbellman.experiments.artefact import Address, Cell, Done, Expected, Plan
-from bayesbellman.experiments.cartpole.analysis import write_study
-from bayesbellman.experiments.cartpole.outcomes import solved_shares
+from bayesbellman.experiments.cartpole.task import paper_task
+from bayesbellman.experiments.sparse.outcomes import solved_shares
+from bayesbellman.experiments.sparse.study import write_study
 
 
 def analyse(plan: Plan, done: Done, folder: Path) -> str:
     """Everything that is left behind; returns what to print."""
-    return write_study(plan, done, folder, "lever", REPORT)
+    return write_study(plan, done, folder, "lever", REPORT, paper_task)
 
 
 def cells(folder: Path) -> Mapping[Address, Cell]:

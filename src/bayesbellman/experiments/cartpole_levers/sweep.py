@@ -8,9 +8,10 @@ from typing import Any
 
 from bayesbellman.control.bbac import BBAC
 from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
-from bayesbellman.experiments.cartpole.runs import Row, Size, run_rows, size_of
-from bayesbellman.experiments.cartpole.sweep import refuse
+from bayesbellman.experiments.cartpole.task import PAPER
 from bayesbellman.experiments.cartpole_levers.levers import LEVERS, NOISY, WARMUP, floats_of, program_of
+from bayesbellman.experiments.sparse.planning import refuse
+from bayesbellman.experiments.sparse.runs import Row, Size, run_rows, size_of
 
 FULL = Size(seeds=3, steps=1_000_000)
 WIDTHS = {"narrow": (128, 128), "wide": (256, 256)}
@@ -42,4 +43,4 @@ def run_job(program: Mapping[str, Any], levers: Sequence[str], size: Size, suffi
     static = {name: value for name, value in program.items() if name not in (NOISY, WARMUP)}
     size = replace(size, warmup=size.warmup * program.get(WARMUP, 1))
     rows = [Row(name + suffix, seed, floats_of(LEVERS[name])) for name in levers for seed in range(size.seeds)]
-    return run_rows(partial(BBAC, **static), rows, size, desk)
+    return run_rows(partial(BBAC, **static), PAPER, rows, size, desk)

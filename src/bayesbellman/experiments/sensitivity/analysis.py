@@ -7,10 +7,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bayesbellman.experiments.artefact import Address, Cell, Done, Plan
-from bayesbellman.experiments.cartpole.analysis import in_order, write_study
-from bayesbellman.experiments.cartpole.outcomes import SUCCESS, Outcome, by_group, outcomes, solved_shares
+from bayesbellman.experiments.cartpole.task import SUCCESS, paper_task
 from bayesbellman.experiments.plotting import BLUE, FAINT, INK, ORANGE, style
 from bayesbellman.experiments.sensitivity.sweep import AXES, MEMBERS, PAPER, SCALE, WEIGHT, group_name
+from bayesbellman.experiments.sparse.outcomes import Outcome, by_group, solved_shares
+from bayesbellman.experiments.sparse.study import runs_of, write_study
 
 SWEET = "sweet spot"
 
@@ -44,8 +45,8 @@ def draw(groups: Mapping[str, Sequence[Outcome]]) -> Figure:
 
 def analyse(plan: Plan, done: Done, folder: Path) -> str:
     """Everything that is left behind; returns what to print."""
-    groups = by_group(run for found in in_order(plan, done).values() for run in outcomes(found))
-    return write_study(plan, done, folder, "changed", REPORT, {"sensitivity.png": draw(groups)})
+    groups = by_group(runs_of(plan, done, paper_task))
+    return write_study(plan, done, folder, "changed", REPORT, paper_task, {"sensitivity.png": draw(groups)})
 
 
 def cells(folder: Path) -> Mapping[Address, Cell]:

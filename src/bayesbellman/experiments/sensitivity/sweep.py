@@ -6,9 +6,11 @@ from functools import partial
 
 from bayesbellman.control.bbac import BBAC
 from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
-from bayesbellman.experiments.cartpole.runs import Row, Size, run_rows, size_of
-from bayesbellman.experiments.cartpole.sweep import PRIOR_SCALE, refuse
+from bayesbellman.experiments.cartpole.sweep import PRIOR_SCALE
+from bayesbellman.experiments.cartpole.task import PAPER as PAPER_TASK
 from bayesbellman.experiments.cartpole_levers.sweep import WIDTHS
+from bayesbellman.experiments.sparse.planning import refuse
+from bayesbellman.experiments.sparse.runs import Row, Size, run_rows, size_of
 
 FULL = Size(seeds=3)
 MEMBERS, SCALE, WEIGHT = "members", "prior scale", "prior weight"
@@ -57,4 +59,4 @@ def run_job(changes: Sequence[tuple[str, float]], size: Size, desk: Desk) -> Arr
         members = int(here[MEMBERS])
         floats = {"prior_scale": here[SCALE], "prior_weight": here[WEIGHT]}
         rows += [Row(group_name(axis, value), seed, floats) for seed in range(size.seeds)]
-    return run_rows(partial(BBAC, ensemble_size=members), rows, size, desk)
+    return run_rows(partial(BBAC, ensemble_size=members), PAPER_TASK, rows, size, desk)

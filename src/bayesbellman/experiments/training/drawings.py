@@ -1,4 +1,4 @@
-"""Pictures of our own environments: a hill with its car, a rail with its cart and pole, a sea with its diver."""
+"""Pictures of our own environments: a hill with its car, a rail with its cart and pole, links, a sea with its diver."""
 
 import math
 from collections.abc import Callable
@@ -12,11 +12,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from bayesbellman.envs import cart_pole_balance, cart_pole_swing_up
+from bayesbellman.envs.acrobot import LINE, AcrobotSparse
 from bayesbellman.envs.cart_pole_balance import CartPoleBalance
 from bayesbellman.envs.cart_pole_swing_up import CartPoleSwingUp
 from bayesbellman.envs.cartpole import LENGTH, RAIL, CartPole
 from bayesbellman.envs.deep_sea import DeepSea
 from bayesbellman.envs.mountain_car import AbstractMountainCar, MountainCarDiscrete
+from bayesbellman.envs.pendulum import PendulumSparse
 from bayesbellman.envs.pole_physics import TO_CENTRE
 from bayesbellman.experiments.plotting import BLUE, FAINT, INK, ORANGE
 
@@ -25,7 +27,7 @@ Draw = Callable[[Any, str], Frame]
 """A state of the environment and a caption, as a picture"""
 SIZE = (3.6, 2.4)
 DPI = 100
-DRAWN = "the mountain cars, the cart-poles and Deep Sea are drawn"
+DRAWN = "the mountain cars, the cart-poles, pendulum and acrobot, and Deep Sea are drawn"
 
 
 def drawing_of(env: Any) -> Draw | None:
@@ -38,6 +40,10 @@ def drawing_of(env: Any) -> Draw | None:
         return _cart_pole(cart_pole_balance.FARTHEST, 2 * TO_CENTRE)
     if isinstance(env, CartPoleSwingUp):
         return _cart_pole(cart_pole_swing_up.FARTHEST, 2 * TO_CENTRE)
+    if isinstance(env, PendulumSparse):
+        return _links(lambda state: [float(state.angle)])
+    if isinstance(env, AcrobotSparse):
+        return _links(lambda state: [math.pi + float(state.first), float(state.second)], line=LINE)
     if isinstance(env, DeepSea):
         return _deep_sea(env.size)
     return None
@@ -74,6 +80,23 @@ def _cart_pole(rail: float, length: float) -> Draw:
         x, angle = float(state.position), float(state.angle)
         cart.set_xy((x - width / 2, -height / 2))
         pole.set_data([x, x + length * math.sin(angle)], [0, length * math.cos(angle)])
+        return _picture(figure, caption)
+
+    return draw
+
+
+def _links(angles: Callable[[Any], list[float]], line: float | None = None) -> Draw:
+    """Links of length 1 on a hinge: the first one's angle from upright, of another from the one it hangs from."""
+    figure, axes = _stage((-3.6, 3.6), (-2.2, 2.2))
+    axes.plot([0], [0], "o", ms=5, color=INK)
+    if line is not None:
+        axes.axhline(line, color=FAINT, lw=1)
+    (links,) = axes.plot([], [], "-o", color=ORANGE, lw=4, ms=4, solid_capstyle="round")
+
+    def draw(state: Any, caption: str) -> Frame:
+        directions = np.cumsum(angles(state))
+        x, y = np.cumsum(np.sin(directions)), np.cumsum(np.cos(directions))
+        links.set_data([0, *x], [0, *y])
         return _picture(figure, caption)
 
     return draw

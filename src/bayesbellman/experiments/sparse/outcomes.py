@@ -1,4 +1,4 @@
-"""What became of runs on the cart-pole: rewards found, first success, whether it lasted; by run and by group."""
+"""What became of runs on a sparse task: rewards found, first success, whether it lasted; by run and by group."""
 
 import csv
 from collections import defaultdict
@@ -12,9 +12,8 @@ from bayesbellman.experiments.artefact import Address, Arrays, Cell
 from bayesbellman.experiments.statistics import bootstrap_interval, interquartile_mean
 from bayesbellman.runs.tables import write_csv
 
-SUCCESS = 500.0
 LAST = 10
-"""Evaluations at the end that must all be above it"""
+"""Evaluations at the end that must all be successes"""
 HEADER = (
     "runs",
     "solved",
@@ -26,6 +25,15 @@ HEADER = (
     "final return, IQM",
     "95 % interval",
     "not finite",
+)
+SEED_HEADER = (
+    "seed",
+    "first reward",
+    "rewarded episodes",
+    "first success",
+    "solved",
+    "final return",
+    "best return",
 )
 
 
@@ -39,7 +47,7 @@ class Outcome(NamedTuple):
     rewarded_steps: int
     rewarded_episodes: int
     first_success: float
-    """Step of the first evaluation above `SUCCESS`"""
+    """Step of the first evaluation above the task's ``success``"""
     sustained_from: float
     """Step of the evaluation from which on all are above it"""
     solved: bool
@@ -50,12 +58,12 @@ class Outcome(NamedTuple):
     finite: bool
 
 
-def outcomes(found: Arrays) -> list[Outcome]:
+def outcomes(found: Arrays, success: float) -> list[Outcome]:
     """Of each run, in the job's order."""
     steps, rows = np.asarray(found["steps"], float), []
     for at, (group, seed) in enumerate(zip(found["group"].tolist(), found["seed"].tolist(), strict=True)):
         returns = found["returns"][:, at]
-        above = returns > SUCCESS
+        above = returns > success
         lasting = np.logical_and.accumulate(above[::-1])[::-1]
         rows.append(
             Outcome(
@@ -130,20 +138,58 @@ def write_curves(path: Path, results: Iterable[Arrays], most: int = 100) -> None
     write_csv(path, ("group", "seed", "step", "return", "disagreement", "rewarded_steps"), rows)
 
 
-def solved_shares(folder: Path, command: str) -> Mapping[Address, Cell]:
-    """Share of the runs of each group that were solved, from what `write_runs` wrote."""
+def read_runs(folder: Path, command: str) -> list[Outcome]:
+    """What `write_runs` wrote into a folder of ``bbo reproduce <command>``."""
     path = folder / "runs.csv"
     again = f"bbo reproduce {command} --out {folder}"
     if not path.exists():
         raise FileNotFoundError(f"{folder} holds no runs.csv; make it with: {again}")
-    solved: dict[str, list[int]] = defaultdict(list)
+
+    def outcome(row: Mapping[str, str]) -> Outcome:
+        steps = {name: float(row[name] or "inf") for name in ("first_reward", "first_success", "sustained_from")}
+        counts = {name: int(row[name]) for name in ("seed", "rewarded_steps", "rewarded_episodes")}
+        returns = {name: float(row[name]) for name in ("final_return", "best_return")}
+        ends = {name: bool(int(row[name])) for name in ("solved", "finite")}
+        return Outcome(group=row["group"], **counts, **steps, **returns, **ends)
+
     with path.open(newline="", encoding="utf-8") as file:
         try:
-            for row in csv.DictReader(file):
-                solved[row["group"]].append(int(row["solved"]))
+            return [outcome(row) for row in csv.DictReader(file)]
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is damaged ({error!r}); make it with: {again} --overwrite") from error
-    return {
-        (group,): Cell(float(np.mean(each)), float(np.std(each) / np.sqrt(len(each))), 0.0, len(each), 0)
-        for group, each in solved.items()
-    }
+
+
+def mean_cell(numbers: Sequence[float]) -> Cell:
+    """The mean of a number of each run, and its standard error."""
+    finite = np.isfinite(numbers)
+    each = np.asarray(numbers, float)[finite]
+    if not len(each):
+        return Cell(np.nan, np.nan, 0.0, 0, len(numbers))
+    return Cell(float(np.mean(each)), float(np.std(each) / np.sqrt(len(each))), 0.0, len(each), int(np.sum(~finite)))
+
+
+def solved_shares(folder: Path, command: str) -> Mapping[Address, Cell]:
+    """Share of the runs of each group that were solved."""
+    groups = by_group(read_runs(folder, command))
+    return {(group,): mean_cell([float(run.solved) for run in runs]) for group, runs in groups.items()}
+
+
+def seed_rows(runs: Iterable[Outcome]) -> list[tuple]:
+    """A row for each run, in words: `SEED_HEADER`."""
+
+    def when(step: float) -> str:
+        return f"{step:,.0f}" if np.isfinite(step) else "-"
+
+    return [
+        (
+            run.group,
+            run.seed,
+            when(run.first_reward),
+            f"{run.rewarded_episodes:,}",
+            when(run.first_success),
+            "yes" if run.solved else "no",
+            f"{run.final_return:.1f}",
+            f"{run.best_return:.1f}",
+        )
+        for run in runs
+    ]

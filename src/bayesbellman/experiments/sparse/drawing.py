@@ -1,4 +1,4 @@
-"""Pictures of runs on the cart-pole: returns, rewards found, and what of (angle, angular velocity) was visited when."""
+"""Pictures of runs on a sparse task: returns, rewards found, and what of a plane of its states was visited when."""
 
 from collections.abc import Mapping
 
@@ -8,9 +8,8 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
 from bayesbellman.experiments.artefact import Arrays
-from bayesbellman.experiments.cartpole.outcomes import SUCCESS
-from bayesbellman.experiments.cartpole.runs import FASTEST
 from bayesbellman.experiments.plotting import BLUE, FAINT, GREEN, INK, ORANGE, PINK, SKY, YELLOW, style
+from bayesbellman.experiments.sparse.task import Plane
 from bayesbellman.experiments.statistics import interquartile_mean
 
 COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, YELLOW, INK)
@@ -29,8 +28,8 @@ def groups_of(results: Mapping[str, Arrays]) -> dict[str, dict[str, np.ndarray]]
     return found
 
 
-def draw_curves(results: Mapping[str, Arrays]) -> Figure:
-    """A panel for each group: the return of every run, the interquartile mean bold."""
+def draw_curves(results: Mapping[str, Arrays], success: float) -> Figure:
+    """A panel for each group: the return of every run, the interquartile mean bold, what success is dotted."""
     groups = groups_of(results)
     down = -(-len(groups) // ACROSS)
     with style():
@@ -40,7 +39,7 @@ def draw_curves(results: Mapping[str, Arrays]) -> Figure:
             colour, millions = COLOURS[at % len(COLOURS)], found["steps"] / 1e6
             axes.plot(millions, found["returns"], color=colour, lw=0.6, alpha=0.5)
             axes.plot(millions, [interquartile_mean(row) for row in found["returns"]], color=colour, lw=2)
-            axes.axhline(SUCCESS, color=FAINT, lw=0.8, ls=":")
+            axes.axhline(success, color=FAINT, lw=0.8, ls=":")
             axes.set_title(f"{name}, n = {found['returns'].shape[1]}")
         for axes in panels[len(groups) :]:
             axes.set_axis_off()
@@ -72,13 +71,11 @@ def draw_rewards(results: Mapping[str, Arrays]) -> Figure:
         return figure
 
 
-def draw_support(title: str, found: Arrays, run: int) -> Figure:
-    """A column for each moment: states visited until then (top), members' disagreement with the cart at rest (bottom).
-
-    The pole stands upright at angle 0 and hangs at either edge.
-    """
+def draw_support(title: str, plane: Plane, found: Arrays, run: int) -> Figure:
+    """A column for each moment: states visited until then (top), members' disagreement with all else at rest
+    (bottom)."""
     moments, visits, spread = found["moments"], found["visits"][:, run], found["spread"][:, run]
-    extent = (-np.pi, np.pi, -FASTEST, FASTEST)
+    extent = (-plane.across.most, plane.across.most, -plane.up.most, plane.up.most)
     with style():
         figure = Figure(figsize=(0.6 + 2.1 * len(moments), 4.2))
         figure.suptitle(title)
@@ -89,9 +86,9 @@ def draw_support(title: str, found: Arrays, run: int) -> Figure:
             _image(top, np.where(visits[column] > 0, visits[column], np.nan), extent, LogNorm(1, visits.max() + 1))
             _image(bottom, spread[column], extent, Normalize(0, largest))
             top.set_title(f"{int(moment):,} steps, {np.mean(visits[column] > 0):.0%}")
-            bottom.set_xlabel("angle")
-        panels[0, 0].set_ylabel("visits\nangular velocity")
-        panels[1, 0].set_ylabel(f"disagreement, 0 to {largest:.2g}\nangular velocity")
+            bottom.set_xlabel(plane.across.label)
+        panels[0, 0].set_ylabel(f"visits\n{plane.up.label}")
+        panels[1, 0].set_ylabel(f"disagreement, 0 to {largest:.2g}\n{plane.up.label}")
         return figure
 
 
