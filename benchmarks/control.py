@@ -5,9 +5,10 @@
 RP-BBAC (L = 8) and SAC with two hidden layers of 256 and batches of 256 on MountainCar, one update a step. Useful
 arithmetic is counted (a forward pass of each network where the algorithm needs one, twice as much for a backward pass
 to the parameters, once for one to the inputs) and held against the rate of a large matrix product on the same device,
-measured before and after each contender: in float32 on a CPU, in bfloat16 on a GPU, as the agents do it. Bytes that
-must be moved are counted too (parameters, and what Adam remembers of them, through memory once a step) and held against
-the rate of a large copy. The longer of the two times is the floor.
+measured before and after each round of a contender: in float32 on a CPU, in bfloat16 on a GPU, as the agents do it.
+Bytes that must be moved are counted too (parameters, and what Adam remembers of them, through memory once a step) and
+held against the rate of a large copy. The longer of the two times is the floor. Of some rounds, the one with the median
+share of the matrix rate is shown: on a shared machine all rates go up and down together.
 
 ``--peers``: beside SBX's SAC (the peer, in JAX too) in the same process, whose environment steps in Python.
 ``--sweep``: against the ensemble's size and the number of runs side by side, for a GPU; with a figure.
@@ -18,6 +19,7 @@ import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,6 +56,7 @@ HEADER = (
 )
 CRITIC_BYTES = 4 * ((OBSERVED + ACTIONS + 1) * WIDTH + (WIDTH + 1) * WIDTH + WIDTH + 1)
 ACTOR_BYTES = 4 * ((OBSERVED + 1) * WIDTH + (WIDTH + 1) * WIDTH + (WIDTH + 1) * 2 * ACTIONS)
+ROUNDS, REPEATS = 7, 5
 LEARNT, SLOW, FIXED = 6, 2, 1
 """Times that parameters go through memory: three arrays read and written, one read and written, one read"""
 
@@ -99,10 +102,11 @@ class Rates(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Seconds a step (of all runs together), and of compiling."""
+    """Seconds a step (of all runs together), and of compiling; the device's rates around."""
 
     seconds: float
     compile: float
+    rates: Rates
 
 
 class Prepared(NamedTuple):
@@ -113,16 +117,25 @@ class Prepared(NamedTuple):
     compiling: float
 
 
-def rates() -> Rates:
-    """Of a large matrix product, in the precision of the agents' products, and of a copy, bytes read and written."""
+@cache
+def references() -> tuple[Callable[[], Array], Callable[[], Array], Rates]:
+    """A large matrix product, in the precision of the agents' products, and a copy; the operations of one and the bytes
+    of the other, read and written."""
     on_gpu = jax.default_backend() != "cpu"
     side, length = (8192, 2**29) if on_gpu else (2048, 2**25)
     a = jax.random.normal(jax.random.key(0), (side, side), jnp.bfloat16 if on_gpu else jnp.float32)
     x = jnp.ones(length, jnp.float32)
     product, copy = jax.jit(lambda x: x @ x), jax.jit(lambda x: x + 1)
     jax.block_until_ready((product(a), copy(x)))
-    best = [min(_seconds(lambda f=f, y=y: f(y)) for _ in range(5)) for f, y in ((product, a), (copy, x))]
-    return Rates(2 * side**3 / best[0], 2 * x.nbytes / best[1])
+    return (lambda: product(a)), (lambda: copy(x)), Rates(2 * side**3, 2 * x.nbytes)
+
+
+def rates() -> Rates:
+    """Means over some repeats, as the contenders' are: a best moment of one would be held against all moments of the
+    other."""
+    product, copy, work = references()
+    took = [sum(_seconds(function) for _ in range(REPEATS)) / REPEATS for function in (product, copy)]
+    return Rates(work.matrix / took[0], work.copy / took[1])
 
 
 def _seconds(function: Callable[[], Any]) -> float:
@@ -148,16 +161,27 @@ def prepare(agent: AbstractAgent, steps: int, runs: int = 1) -> Prepared:
     return Prepared(lambda state: compiled(state, jnp.asarray(steps)), state, time.perf_counter() - start)
 
 
-def measure(prepared: Prepared, steps: int, repeats: int = 3) -> Measured:
-    """The least of some repeats, since noise only adds; the first one is not counted."""
+def middle(run: Callable[[], Any], steps: int, compiling: float) -> Measured:
+    """Of some rounds, that with the median share of the matrix rate before and after it."""
+    rounds, before = [], rates()
+    for _ in range(ROUNDS):
+        seconds, after = _seconds(run) / steps, rates()
+        around = Rates(*((a + b) / 2 for a, b in zip(before, after, strict=True)))
+        rounds.append(Measured(seconds, compiling, around))
+        before = after
+    return sorted(rounds, key=lambda one: one.seconds * one.rates.matrix)[ROUNDS // 2]
+
+
+def measure(prepared: Prepared, steps: int) -> Measured:
+    """Of what is compiled and warm."""
     compiled, state, compiling = prepared
-    best = float("inf")
-    for repeat in range(repeats + 1):
-        start = time.perf_counter()
-        state = jax.block_until_ready(compiled(state))
-        if repeat:
-            best = min(best, time.perf_counter() - start)
-    return Measured(best / steps, compiling)
+    states = [jax.block_until_ready(compiled(state))]
+
+    def run() -> Any:
+        states[0] = compiled(states[0])
+        return states[0]
+
+    return middle(run, steps, compiling)
 
 
 def measure_sbx(critics: int, steps: int) -> Measured:
@@ -177,18 +201,17 @@ def measure_sbx(critics: int, steps: int) -> Measured:
     start = time.perf_counter()
     model.learn(350)
     compiling = time.perf_counter() - start
-    best = float("inf")
-    for _ in range(3):
-        start = time.perf_counter()
+
+    def run() -> None:
         model.learn(steps, reset_num_timesteps=False)
-        best = min(best, time.perf_counter() - start)
-    return Measured(best / steps, compiling)
+
+    return middle(run, steps, compiling)
 
 
-def row(name: str, found: Measured, work: Work, rates: Rates, runs: int = 1) -> tuple:
+def row(name: str, found: Measured, work: Work, runs: int = 1) -> tuple:
     per_run = found.seconds / runs
     done = work.operations / per_run
-    floors = work.operations / rates.matrix, work.bytes / rates.copy
+    floors = work.operations / found.rates.matrix, work.bytes / found.rates.copy
     return (
         name,
         runs,
@@ -196,7 +219,7 @@ def row(name: str, found: Measured, work: Work, rates: Rates, runs: int = 1) -> 
         1 / per_run,
         work.operations / 1e9,
         done / 1e9,
-        done / rates.matrix,
+        done / found.rates.matrix,
         1e6 * floors[0],
         1e6 * floors[1],
         per_run / max(floors),
@@ -239,11 +262,11 @@ def main() -> None:
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--sweep", action="store_true")
     arguments = parser.parse_args()
-    device, seen, rows = jax.devices()[0], [rates()], []
+    device, seen, rows = jax.devices()[0], [], []
 
     def add(name: str, found: Measured, work: Work, runs: int = 1) -> None:
-        seen.append(rates())
-        rows.append(row(name, found, work, Rates(*map(max, zip(*seen[-2:], strict=True))), runs))
+        seen.append(found.rates)
+        rows.append(row(name, found, work, runs))
         print(aligned(HEADER, rows[-1:]), flush=True)
 
     def add_ours(name: str, prepared: Prepared, steps: int, work: Work, runs: int = 1) -> None:

@@ -20,7 +20,9 @@ def test_kernels_are_for_recent_gpus_by_nvidia(
     monkeypatch.setattr(devices, "default_device", lambda: device)
     assert devices.on_nvidia() is expected
     assert devices.on_cpu() is (platform == "cpu")
-    assert (devices.loop_options() is not None) is expected
+    named = "xla_gpu_graph_min_graph_size" if expected else next(iter(devices.PRODUCTS))
+    assert (named in (devices.loop_options() or {})) is (expected or platform == "cpu")
+    assert (devices.update_options() is not None) is (platform == "cpu")
 
 
 def test_the_default_device_is_what_was_asked_for() -> None:
@@ -29,6 +31,13 @@ def test_the_default_device_is_what_was_asked_for() -> None:
         assert devices.on_cpu()
     with jax.default_device("cpu"):
         assert devices.on_cpu()
+
+
+def test_options_that_xla_does_not_know_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    devices._are_known.cache_clear()
+    monkeypatch.setattr(devices, "PRODUCTS", {"xla_cpu_no_such_option": "1"})
+    assert devices.loop_options() is None
+    devices._are_known.cache_clear()
 
 
 def test_options_are_ones_that_xla_knows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
+from bayesbellman.core.devices import update_options
 from bayesbellman.core.types import Transition, effective_discount
 from bayesbellman.data.replay import Replay
 from bayesbellman.envs.spaces import Box, Discrete, Spaces
@@ -79,7 +80,10 @@ class BsuiteAgent:
         self._rng = np.random.default_rng(seed)
         self._act = jax.jit(self._acting)
         self._learn = {
-            learn: jax.jit(partial(self._learning, learn=learn), donate_argnums=(2, 3)) for learn in (False, True)
+            learn: jax.jit(
+                partial(self._learning, learn=learn), donate_argnums=(2, 3), compiler_options=update_options()
+            )
+            for learn in (False, True)
         }
         self.steps = 0
 

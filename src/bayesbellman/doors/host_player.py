@@ -12,6 +12,7 @@ from bayesbellman.control.actions import any_action, no_action
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.culprit import Culprit, Update, find_culprit
 from bayesbellman.control.train import CHUNK, Played, check_sizes
+from bayesbellman.core.devices import update_options
 from bayesbellman.core.errors import Diverged
 from bayesbellman.core.types import Transition, effective_discount
 from bayesbellman.data.replay import Replay
@@ -50,7 +51,8 @@ class HostPlayer(AbstractPlayer):
         self._steps = 0
         self._stored_at: list[tuple[int, int]] = []
         """Of the last piece's steps with updates: how many transitions there were"""
-        self._act, self._learn = jax.jit(self._acting), jax.jit(self._learning, donate_argnums=(1, 2))
+        self._act = jax.jit(self._acting)
+        self._learn = jax.jit(self._learning, donate_argnums=(1, 2), compiler_options=update_options())
         self._best = jax.jit(lambda state, observation: agent.act_best(state, observation))
         self.contexts = self._begin_all(begin_key, self._agent_state)
         self.observation = host.reset(seed)
