@@ -20,7 +20,8 @@ from bayesbellman.cli.main import main
 from bayesbellman.cli.train import AGENTS, AgentSettings
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors import agents
-from bayesbellman.doors.agent import Agent, setting_names
+from bayesbellman.doors.agent import Agent
+from bayesbellman.doors.settings import setting_names
 from bayesbellman.experiments.training import video as video_of
 from bayesbellman.runs.lock import locked
 from bayesbellman.runs.metrics import read_metrics

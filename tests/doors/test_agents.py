@@ -20,8 +20,8 @@ from bayesbellman.compat.gymnasium import EnvironmentFailed, EnvironmentWarning
 from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training
 from bayesbellman.core.errors import Diverged
-from bayesbellman.doors.agent import chosen_device
 from bayesbellman.doors.players import programs_of
+from bayesbellman.doors.settings import chosen_device
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
 
@@ -287,9 +287,9 @@ def test_dqn_is_boot_dqn_with_one_member() -> None:
     one = bb.DQN("deep-sea-4", **SIZES)
     other = bb.BootDQN("deep-sea-4", epsilon=0.05, ensemble_size=1, prior_scale=0.0, **SIZES)
     assert one.settings() == other.settings()
-    assert isinstance(one._agent, type(other._agent))
-    assert vars(one._agent) == vars(other._agent)
-    assert vars(one._agent) != vars(bb.BootDQN("deep-sea-4", **SIZES)._agent)
+    assert isinstance(one.pure, type(other.pure))
+    assert vars(one.pure) == vars(other.pure)
+    assert vars(one.pure) != vars(bb.BootDQN("deep-sea-4", **SIZES).pure)
 
 
 class Shifted(gymnasium.Env):

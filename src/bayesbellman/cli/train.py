@@ -176,7 +176,7 @@ class Train:
         return name
 
     def _settings_for(self, kind: "type[Agent]", agent: str) -> dict[str, Any]:
-        from bayesbellman.doors.agent import setting_names
+        from bayesbellman.doors.settings import setting_names
 
         given = self.settings.given()
         known = setting_names(kind)

@@ -4,35 +4,30 @@ Thin: an agent here holds a pure agent (`bayesbellman.control`), a player that s
 """
 
 import abc
-import inspect
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from bayesbellman._version import __version__
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.train import Played, Training, check_sizes
 from bayesbellman.core.errors import Diverged
+from bayesbellman.doors.agent_file import read_agent, write_agent
 from bayesbellman.doors.callbacks import AnyCallback, Progress, as_callbacks, go_on
 from bayesbellman.doors.environments import HostSettings, Opened, open_environment
 from bayesbellman.doors.host_player import HostPlayer
 from bayesbellman.doors.players import AbstractPlayer, Chunk, CompiledPlayer
+from bayesbellman.doors.settings import chosen_device, plain, setting_names
 from bayesbellman.envs.spaces import Box, Discrete, Spaces
 from bayesbellman.nn.mlp import relu
-from bayesbellman.runs.arrays import read_arrays, write_arrays
 from bayesbellman.runs.progress import progress
-from bayesbellman.runs.trees import Mismatch, named_arrays, tree_like
 
 ACTIVATIONS: dict[str, Callable] = {"relu": relu, "tanh": jnp.tanh, "elu": jax.nn.elu, "silu": jax.nn.silu}
-FORMAT = 1
 Door = TypeVar("Door", bound="Agent")
 
 
@@ -148,7 +143,7 @@ class Agent(abc.ABC):
             raise ValueError(f"seed is {self.seed!r}; accepted is a whole number from 0 to 2^32 - 1")
 
     @property
-    def _agent(self) -> AbstractAgent:
+    def pure(self) -> AbstractAgent:
         """The pure agent; its settings are those that this one was made with."""
         if self._made is None:
             self._made = self._pure()
@@ -213,10 +208,10 @@ class Agent(abc.ABC):
                 )
         except Diverged as error:
             error.culprit = player.culprit(sound(), steps)
-            self._fall_back(sound(), before)
+            self.stand_at(sound(), before)
             raise
         except BaseException:
-            self._fall_back(sound(), before)
+            self.stand_at(sound(), before)
             raise
         told = Progress(self.num_timesteps, chunk.returns, metrics)
         self._history.append(told)
@@ -232,8 +227,9 @@ class Agent(abc.ABC):
             player.agent_state, self._pending = self._pending, None
         self._player = player
 
-    def _fall_back(self, state: Any, steps: int) -> None:
-        """Keep the agent of a moment when all was well; replay and environment are begun anew when it learns on."""
+    def stand_at(self, state: Any, steps: int) -> None:
+        """Be this state of the pure agent, that many steps old; replay and environment are begun anew when it learns
+        on (for what was saved, and for the last moment when all was well)."""
         self._player, self._pending, self._loaded_steps = None, state, steps
 
     def predict(
@@ -249,7 +245,7 @@ class Agent(abc.ABC):
         """
         flat, several = self._flat(observation)
         with jax.default_device(self._device):
-            pure, agent_state = self._agent, self._agent_state()
+            pure, agent_state = self.pure, self._agent_state()
             if deterministic:
                 action = pure.act_best(agent_state, flat)
             else:
@@ -266,7 +262,7 @@ class Agent(abc.ABC):
         """
         flat, several = self._flat(observation)
         with jax.default_device(self._device):
-            pure, agent_state = self._agent, self._agent_state()
+            pure, agent_state = self.pure, self._agent_state()
             if action is None:
                 unit = pure.act_best(agent_state, flat)
             else:
@@ -292,23 +288,7 @@ class Agent(abc.ABC):
 
     def save(self, path: str | Path) -> Path:
         """One file with networks, optimisers and settings, hashed; replay is not in it. Returns the path."""
-        place = Path(path)
-        place = place if place.suffix else place.with_suffix(".bbo")
-        spaces = self.spaces
-        about = {
-            "format": FORMAT,
-            "version": __version__,
-            "agent": type(self).__name__,
-            "settings": self.settings(),
-            "env": self._env.name,
-            "steps": self.num_timesteps,
-            "observation_size": spaces.observation.size,
-            "action_size": spaces.action.size if isinstance(spaces.action, Box) else None,
-            "num_actions": spaces.action.number if isinstance(spaces.action, Discrete) else None,
-        }
-        text = np.frombuffer(json.dumps(about).encode(), np.uint8)
-        write_arrays(place, {"about": text, **named_arrays(self._agent_state())})
-        return place
+        return write_agent(self, self._agent_state(), Path(path))
 
     @classmethod
     def load(cls: type[Door], path: str | Path, env: Any = None, **changes: Any) -> Door:
@@ -318,33 +298,7 @@ class Agent(abc.ABC):
         """
         from bayesbellman.doors import agents  # noqa: F401  (by now all have their names in `kinds`)
 
-        place = Path(path)
-        arrays = read_arrays(place)
-        try:
-            about = json.loads(arrays.pop("about").tobytes())
-            name, settings, _ = about["agent"], about["settings"], int(about["steps"])
-        except (KeyError, ValueError) as error:
-            raise ValueError(f"{place} was not written by an agent's save ({error!r})") from error
-        if about.get("format") != FORMAT:
-            raise ValueError(f"{place} has format {about.get('format')}, this version reads {FORMAT}")
-        kind = Agent.kinds.get(name)
-        if kind is None or not issubclass(kind, cls):
-            raise ValueError(f"{place} holds a {name}, not a {cls.__name__}; load it with bb.{name}.load")
-        if env is None and ":" in str(about["env"]):
-            raise ValueError(f"{place} names the environment {about['env']!r}, which would import code; pass it as env")
-        if env is None and about["env"] is None:
-            raise ValueError(f"{place} does not name its environment; pass it as env")
-        agent = kind(about["env"] if env is None else env, **{**settings, **changes})
-        start = agent._agent.init(jax.random.key(0), agent.spaces)
-        try:
-            state = tree_like(start, arrays)
-        except Mismatch as error:
-            where = agent._env.name or "this environment"
-            raise ValueError(f"{place} does not fit {where} and its settings: {error}") from error
-        # observations are scaled as this environment and these settings say, not as those of the file
-        agent._pending = eqx.tree_at(lambda s: s.scaling, state, start.scaling)
-        agent._loaded_steps = int(about["steps"])
-        return agent
+        return read_agent(cls, Agent.kinds, Path(path), env, changes)
 
     def close(self) -> None:
         """Close the environments that were made for it. It can still predict and save, but not learn or be evaluated.
@@ -401,12 +355,12 @@ class Agent(abc.ABC):
         """Agent, environment and sizes of the loop that they are compiled to; None where it steps in Python"""
         if self._env.compiled is None:
             return None
-        return Training(self._agent, self._env.compiled, self.batch_size, self.buffer_size, self.warmup)
+        return Training(self.pure, self._env.compiled, self.batch_size, self.buffer_size, self.warmup)
 
     def settings(self) -> dict[str, Any]:
         """The constructor's arguments by name, as they were given; JSON can hold them."""
         values = {name: getattr(self, name) for name in setting_names(type(self))}
-        return {name: _plain(value) for name, value in values.items()}
+        return {name: plain(value) for name, value in values.items()}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._env.name or 'environment'!r}, {self.num_timesteps:,} steps)"
@@ -421,7 +375,7 @@ class Agent(abc.ABC):
         if training is not None:
             return CompiledPlayer(training, int(self.seed))
         sizes = {"batch_size": self.batch_size, "buffer_size": self.buffer_size, "warmup": self.warmup}
-        return HostPlayer(self._agent, self._env.host, int(self.seed), **sizes, evaluation=self._env.again)
+        return HostPlayer(self.pure, self._env.host, int(self.seed), **sizes, evaluation=self._env.again)
 
     def _refuse_if_closed(self) -> None:
         if self._closed and self._env.host is not None:
@@ -438,44 +392,6 @@ class Agent(abc.ABC):
         if array.ndim > 1 and array.size == len(array) * size:
             return jnp.asarray(array.reshape(len(array), size)), True
         raise ValueError(f"observation has shape {array.shape}; expected {self._env.observation_shape} or rows of it")
-
-
-def setting_names(kind: type[Agent]) -> list[str]:
-    """What an agent's constructor takes beside the environment: its own settings first, then those that all share."""
-    names = [name for each in kind.__mro__ if issubclass(each, Agent) for name in _arguments(each)]
-    return list(dict.fromkeys(names))
-
-
-def _arguments(kind: type) -> list[str]:
-    parameters = inspect.signature(kind.__init__).parameters.values()
-    return [p.name for p in parameters if p.kind == p.KEYWORD_ONLY]
-
-
-def chosen_device(device: str) -> Any:
-    """The device asked for; never another one in its place."""
-    if device not in ("auto", "cpu", "gpu"):
-        raise ValueError(f"device is {device!r}; accepted are 'auto', 'cpu' and 'gpu'")
-    if device == "auto":
-        return jax.devices()[0]
-    try:
-        return jax.devices(device)[0]
-    except RuntimeError as error:
-        there = ", ".join(sorted({d.platform for d in jax.devices()}))
-        raise RuntimeError(f"device is 'gpu', but JAX finds none (it finds: {there}); install jax[cuda]") from error
-
-
-def check_shared(kind: type[Agent], given: dict[str, Any]) -> None:
-    known = setting_names(kind)
-    for name in given:
-        if name not in known:
-            raise TypeError(f"{kind.__name__} has no setting {name!r}; it has {', '.join(sorted(known))}")
-
-
-def _plain(value: Any) -> Any:
-    """As JSON can hold it."""
-    if isinstance(value, tuple):
-        return [_plain(part) for part in value]
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _words(told: Progress) -> str:

@@ -10,7 +10,8 @@ from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.bbac import BBAC as PureBBAC
 from bayesbellman.control.boot_dqn import BootDQN as PureBootDQN
 from bayesbellman.control.sac import SAC as PureSAC
-from bayesbellman.doors.agent import Agent, check_shared
+from bayesbellman.doors.agent import Agent
+from bayesbellman.doors.settings import check_shared
 from bayesbellman.envs.spaces import Discrete
 
 PRIOR_SCALES = {"MountainCarContinuous-v0": 100.0, "cartpole-swingup-sparse": 32.0, "cartpole-swingup-sparse-dm": 32.0}

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from bayesbellman.control.side_by_side import Layout, Size, devices_like, lay_out, most_that_fit, size_of
-from bayesbellman.doors.agent import Agent, chosen_device
+from bayesbellman.doors.agent import Agent
+from bayesbellman.doors.settings import chosen_device
 from bayesbellman.experiments.training.plan import Plan
 
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bayesbellman.doors.agent import Agent, chosen_device
+from bayesbellman.doors.agent import Agent
 from bayesbellman.doors.agents import PRIOR_SCALES
+from bayesbellman.doors.settings import chosen_device
 from bayesbellman.envs.spaces import Discrete
 from bayesbellman.runs.metrics import finite
 from bayesbellman.runs.provenance import provenance

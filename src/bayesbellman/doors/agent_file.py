@@ -1,0 +1,72 @@
+"""An agent as one file: networks, optimisers and settings, each array hashed. Nothing in it is executed."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from bayesbellman._version import __version__
+from bayesbellman.envs.spaces import Box, Discrete
+from bayesbellman.runs.arrays import read_arrays, write_arrays
+from bayesbellman.runs.trees import Mismatch, named_arrays, tree_like
+
+if TYPE_CHECKING:
+    from bayesbellman.doors.agent import Agent
+
+FORMAT = 1
+Door = TypeVar("Door", bound="Agent")
+
+
+def write_agent(agent: "Agent", state: Any, path: Path) -> Path:
+    """The agent with this state of the pure agent; returns where it is."""
+    path = path if path.suffix else path.with_suffix(".bbo")
+    action = agent.spaces.action
+    about = {
+        "format": FORMAT,
+        "version": __version__,
+        "agent": type(agent).__name__,
+        "settings": agent.settings(),
+        "env": agent.env_name,
+        "steps": agent.num_timesteps,
+        "observation_size": agent.spaces.observation.size,
+        "action_size": action.size if isinstance(action, Box) else None,
+        "num_actions": action.number if isinstance(action, Discrete) else None,
+    }
+    text = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    write_arrays(path, {"about": text, **named_arrays(state)})
+    return path
+
+
+def read_agent(
+    cls: type[Door], kinds: Mapping[str, type["Agent"]], path: Path, env: Any, changes: Mapping[str, Any]
+) -> Door:
+    """The agent of a file, if it is a ``cls``; ``kinds``: all that there are, by name."""
+    arrays = read_arrays(path)
+    try:
+        about = json.loads(arrays.pop("about").tobytes())
+        name, settings, steps = about["agent"], about["settings"], int(about["steps"])
+    except (KeyError, ValueError) as error:
+        raise ValueError(f"{path} was not written by an agent's save ({error!r})") from error
+    if about.get("format") != FORMAT:
+        raise ValueError(f"{path} has format {about.get('format')}, this version reads {FORMAT}")
+    kind = kinds.get(name)
+    if kind is None or not issubclass(kind, cls):
+        raise ValueError(f"{path} holds a {name}, not a {cls.__name__}; load it with bb.{name}.load")
+    if env is None and ":" in str(about["env"]):
+        raise ValueError(f"{path} names the environment {about['env']!r}, which would import code; pass it as env")
+    if env is None and about["env"] is None:
+        raise ValueError(f"{path} does not name its environment; pass it as env")
+    agent = kind(about["env"] if env is None else env, **{**settings, **changes})
+    start = agent.pure.init(jax.random.key(0), agent.spaces)
+    try:
+        state = tree_like(start, arrays)
+    except Mismatch as error:
+        where = agent.env_name or "this environment"
+        raise ValueError(f"{path} does not fit {where} and its settings: {error}") from error
+    # observations are scaled as this environment and these settings say, not as those of the file
+    agent.stand_at(eqx.tree_at(lambda s: s.scaling, state, start.scaling), steps)
+    return agent
