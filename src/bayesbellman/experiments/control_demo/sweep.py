@@ -77,7 +77,10 @@ def places() -> Float[np.ndarray, "M 2"]:
 
 
 def run_agent(agent: Agent, most_steps: int, episodes: int, report: Report, until_solved: bool) -> AgentRun:
-    """Pieces of 1,000 steps with an evaluation after each."""
+    """Pieces of 1,000 steps with an evaluation after each.
+
+    ``until_solved``: and until training has reached the goal itself. Before that, what leads there is the priors' luck.
+    """
     steps, returns, disagreement, values, goals = [], [], [], [], 0
     while agent.num_timesteps < most_steps:
         agent.learn(min(PIECE, most_steps - agent.num_timesteps))
@@ -90,8 +93,10 @@ def run_agent(agent: Agent, most_steps: int, episodes: int, report: Report, unti
         assert members is not None
         values.append(members)
         goals += int(np.sum(told.returns > 0))
-        report(told.steps, f"return {found.mean():.1f}, disagreement {disagreement[-1]:.1f}")
-        if until_solved and len(returns) >= LASTING and min(np.mean(returns[-LASTING:], axis=1)) > SOLVED:
+        doubt = f", disagreement {disagreement[-1]:.1f}" if np.isfinite(disagreement[-1]) else ""  # none in the warm-up
+        report(told.steps, f"return {found.mean():.1f}{doubt}")
+        lasting = len(returns) >= LASTING and min(np.mean(returns[-LASTING:], axis=1)) > SOLVED
+        if until_solved and lasting and goals:
             break
     ring = agent.player.state.replay.ring.observation  # pyright: ignore[reportAttributeAccessIssue] (compiled)
     visited = np.asarray(ring)[: agent.num_timesteps]
