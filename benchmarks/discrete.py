@@ -28,6 +28,7 @@ import jax.numpy as jnp
 
 from bayesbellman.control.boot_dqn import BootDQN
 from bayesbellman.control.train import Training
+from bayesbellman.core.devices import loop_options
 from bayesbellman.envs.deep_sea import DeepSea
 from bayesbellman.runs.provenance import provenance
 from bayesbellman.runs.tables import aligned, markdown
@@ -66,7 +67,11 @@ def compiled(size: int, width: int) -> Contender:
     training = Training(agent, DeepSea(size), batch_size=BATCH, buffer_size=10_000, warmup=WARMUP)
     state = jax.jit(training.init)(jax.random.key(0))
     held = [jax.jit(lambda state: training.advance(state, WARMUP, False)[0])(state)]
-    learn = jax.jit(lambda state, number: training.advance(state, number, True)[0], donate_argnums=0)
+    learn = jax.jit(
+        lambda state, number: training.advance(state, number, True)[0],
+        donate_argnums=0,
+        compiler_options=loop_options(),  # as `bb.BootDQN` has them
+    )
 
     def advance(steps: int) -> None:
         held[0] = jax.block_until_ready(learn(held[0], jnp.asarray(steps, jnp.int32)))
