@@ -2,8 +2,11 @@
 
 Written as products and sums, such a network spends its time on moving activations through memory. Here a program of
 the GPU takes some rows of a batch through all layers: the first hidden layer is worked out from the few inputs where it
-is needed, the second stays in registers. Products of hidden layers take operands in bfloat16 and sum in float32;
-parameters, their gradients and all else are float32.
+is needed, the second stays in registers. Parameters, their gradients and all else are float32, and products of hidden
+layers sum in float32; their operands are rounded. Values and their gradients for inputs have operands of 11 bits
+(float16), as many as a GPU's own float32 products by default (TF32): a critic is a small difference of two large
+numbers, what is learnt and the prior, and with 8 bits it can be seen (benchmarks/NOTES.md). Gradients for parameters
+have 8 (bfloat16) and so the range of float32: nothing cancels there, but some are tiny.
 
 Where networks are few, some programs share the hidden units of each, and their results are summed: a GPU has more
 programs at a time than a few networks have rows.
@@ -33,6 +36,9 @@ WIDTHS = (128, 256)
 WARPS, STAGES = 4, 3
 """Of each program: warps, and slices that are loaded ahead (benchmarks/NOTES.md)"""
 
+
+LARGEST = 65504.0
+"""Of float16. What is beyond counts as this: a network is wrong there, but finite."""
 
 Networks = Literal["many", "few"]
 
@@ -170,7 +176,7 @@ def _forward(nets: tuple[Layers, ...], inputs: Inputs, keep: bool, how: How) -> 
         ],
         "forward",
         how,
-    )(*inputs, *_for_products(nets))
+    )(*inputs, *_for_values(nets))
     return jnp.sum(outputs, axis=0), *units
 
 
@@ -201,7 +207,8 @@ def _with_input_gradient(
             columns = _columns(parts)
             hidden = _second_hidden(columns, net)
             _write_outputs(outputs, hidden, net, mine)
-            back = _back_to_second(_columns(slopes) or [jnp.ones(how.rows, jnp.float32)], net, slice(None), hidden)
+            size, directions = _directions(_columns(slopes), how)
+            back = _half(_back_to_second(directions, net, slice(None), hidden))
 
             def add(k: Any, totals: tuple) -> tuple:
                 at = pl.ds(k * SLICE, SLICE)
@@ -213,7 +220,7 @@ def _with_input_gradient(
             totals = lax.fori_loop(0, width // SLICE, add, tuple(jnp.zeros(how.rows, jnp.float32) for _ in places))
             columns = [(result, k) for result in results for k in range(result.shape[-1])]
             for (result, k), total in zip(columns, totals, strict=True):
-                result[:, k] = total
+                result[:, k] = total * size
 
         _in_turn(refs, len(nets), of)
 
@@ -230,7 +237,7 @@ def _with_input_gradient(
         [jax.ShapeDtypeStruct((how.shares, len(nets), rows, size), jnp.float32) for size in sizes],
         "inputs",
         how,
-    )(*inputs, *given, *_for_products(nets))
+    )(*inputs, *given, *_for_values(nets))
     gradients = iter(jnp.sum(one, axis=0) for one in found)
     return jnp.sum(outputs, axis=0), tuple(next(gradients) if asked else None for asked in wanted)
 
@@ -257,7 +264,7 @@ def _parameter_gradient(
         def add(k: Any, total: Array) -> Array:
             at = pl.ds(k * SLICE, SLICE)
             seen = hidden[:, at]
-            back = _back_to_second(slopes, net, at, seen)
+            back = _back_to_second(slopes, net, at, seen).astype(jnp.bfloat16)
 
             @pl.when(lax.rem(k, shares) == mine)
             def _() -> None:
@@ -308,7 +315,7 @@ def _parameter_gradient(
         ],
         "parameters",
         how,
-    )(*inputs, slopes, first_units, second_units, *_for_products((net,)))
+    )(*inputs, slopes, first_units, second_units, *net._replace(second=net.second.astype(jnp.bfloat16)))
     to_first = jnp.sum(to_first, axis=0)
     return Layers(
         to_first[:num_inputs].T,
@@ -325,15 +332,15 @@ def _second_hidden(columns: list, net: Layers, keeper: tuple | None = None) -> F
 
     def add(k: Any, total: Array) -> Array:
         at = pl.ds(k * SLICE, SLICE)
-        units = _first_hidden(columns, net, at).astype(jnp.bfloat16)
+        units = _first_hidden(columns, net, at)
         if keeper is not None:
             kept, is_mine = keeper
 
             @pl.when(is_mine(k))
             def _() -> None:
-                kept[:, at] = units
+                kept[:, at] = units.astype(jnp.bfloat16)
 
-        return total + _product(units, net.second[:, at], 1, 1)
+        return total + _product(_half(units), net.second[:, at], 1, 1)
 
     share, h1 = net.second.shape
     total = lax.fori_loop(0, h1 // SLICE, add, jnp.zeros((columns[0].shape[0], share), jnp.float32))
@@ -360,7 +367,20 @@ def _back_to_second(slopes: list, net: Layers, at: Any, units: Array) -> Float[A
     back = slopes[0][:, None] * net.last[0, at][None, :]
     for k, slope in enumerate(slopes[1:], 1):
         back = back + slope[:, None] * net.last[k, at][None, :]
-    return jnp.where(units > 0, back, 0.0).astype(jnp.bfloat16)
+    return jnp.where(units > 0, back, 0.0)
+
+
+def _directions(slopes: list, how: How) -> tuple[Float[Array, " rows"] | float, list]:
+    """The size of each row's slopes and, in the range of float16, where they point; without any, a slope is 1."""
+    if not slopes:
+        return 1.0, [jnp.ones(how.rows, jnp.float32)]
+    size = reduce(jnp.maximum, map(jnp.abs, slopes))
+    size = jnp.where(size > 0, size, 1.0)
+    return size, [slope / size for slope in slopes]
+
+
+def _half(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    return jnp.clip(x, -LARGEST, LARGEST).astype(jnp.float16)
 
 
 def _columns(refs: tuple) -> list:
@@ -378,8 +398,8 @@ def _in_turn(refs: tuple, number: int, of: Any) -> None:
         pl.when(pl.program_id(1) == n)(partial(of, Layers(*refs[6 * n :][:6])))
 
 
-def _for_products(nets: tuple[Layers, ...]) -> list[Array]:
-    return [layer for net in nets for layer in net._replace(second=net.second.astype(jnp.bfloat16))]
+def _for_values(nets: tuple[Layers, ...]) -> list[Array]:
+    return [layer for net in nets for layer in net._replace(second=_half(net.second))]
 
 
 def _whole(x: Array) -> pl.BlockSpec:
