@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from bayesbellman.envs.angles import wrapped
 from bayesbellman.envs.base import AbstractControlEnv, EnvStep
+from bayesbellman.envs.runge_kutta import runge_kutta
 from bayesbellman.envs.spaces import Spaces, box
 
 STEP = 0.2
@@ -57,14 +58,6 @@ def _rate(motion: Float[Array, "4"], torque: Float[Array, ""]) -> Float[Array, "
     second_faster = (torque - second_bias + both / whole * first_bias) / (own - both**2 / whole)
     first_faster = -(both * second_faster + first_bias) / whole
     return jnp.stack([first_velocity, second_velocity, first_faster, second_faster])
-
-
-def _runge_kutta(motion: Float[Array, "4"], torque: Float[Array, ""]) -> Float[Array, "4"]:
-    first = _rate(motion, torque)
-    second = _rate(motion + STEP / 2 * first, torque)
-    third = _rate(motion + STEP / 2 * second, torque)
-    fourth = _rate(motion + STEP * third, torque)
-    return motion + STEP / 6 * (first + 2 * second + 2 * third + fourth)
 
 
 class AcrobotSparse(AbstractControlEnv[AcrobotState]):
@@ -109,7 +102,7 @@ class AcrobotSparse(AbstractControlEnv[AcrobotState]):
 
     def step(self, key: Key[Array, ""], state: AcrobotState, action: Float[Array, " 1"]) -> EnvStep[AcrobotState]:
         motion = jnp.stack([state.first, state.second, state.first_velocity, state.second_velocity])
-        motion = _runge_kutta(motion, jnp.clip(action[0], -1.0, 1.0))
+        motion = runge_kutta(_rate, motion, jnp.clip(action[0], -1.0, 1.0), STEP)
         fastest = jnp.asarray(FASTEST, motion.dtype)
         (first, second), speeds = wrapped(motion[:2]), jnp.clip(motion[2:], -fastest, fastest)
         reached = AcrobotState(first, second, speeds[0], speeds[1], state.time + 1)

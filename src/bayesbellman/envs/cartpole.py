@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from bayesbellman.envs.base import AbstractControlEnv, EnvStep
+from bayesbellman.envs.runge_kutta import runge_kutta
 from bayesbellman.envs.spaces import Spaces, box
 
 Reward = Literal["paper", "dm_control"]
@@ -98,14 +99,6 @@ def _rate(motion: Float[Array, "4"], force: Float[Array, ""]) -> Float[Array, "4
     return jnp.stack([velocity, angular_velocity, acceleration, angular_acceleration])
 
 
-def _runge_kutta(motion: Float[Array, "4"], force: Float[Array, ""]) -> Float[Array, "4"]:
-    first = _rate(motion, force)
-    second = _rate(motion + STEP / 2 * first, force)
-    third = _rate(motion + STEP / 2 * second, force)
-    fourth = _rate(motion + STEP * third, force)
-    return motion + STEP / 6 * (first + 2 * second + 2 * third + fourth)
-
-
 class CartPole(AbstractControlEnv[CartPoleState]):
     """An action in [-1, 1] pushes the cart with ``force`` times it; the pole hangs at first and is to stand.
 
@@ -152,7 +145,7 @@ class CartPole(AbstractControlEnv[CartPoleState]):
     def step(self, key: Key[Array, ""], state: CartPoleState, action: Float[Array, " 1"]) -> EnvStep[CartPoleState]:
         motion = jnp.stack([state.position, state.angle, state.velocity, state.angular_velocity])
         force = jnp.asarray(self.force, motion.dtype) * jnp.clip(action[0], -1.0, 1.0)
-        position, angle, velocity, angular_velocity = _runge_kutta(motion, force)
+        position, angle, velocity, angular_velocity = runge_kutta(_rate, motion, force, STEP)
         time = state.time + 1
         reached = CartPoleState(position, angle, velocity, angular_velocity, time)
         reward = self.balanced(reached).astype(motion.dtype)

@@ -6,7 +6,7 @@ from bayesbellman.experiments.artefact import Done, Plan
 from bayesbellman.experiments.cartpole.task import STOCK
 from bayesbellman.experiments.cartpole_stock.published import PUBLISHED
 from bayesbellman.experiments.sparse.outcomes import SEED_HEADER, seed_rows
-from bayesbellman.experiments.sparse.study import runs_of, write_study
+from bayesbellman.experiments.sparse.study import FILES, MEDIANS, TABLE, paragraph, runs_of, write_study
 from bayesbellman.experiments.sparse.task import Task
 from bayesbellman.runs.tables import aligned, markdown
 
@@ -19,12 +19,14 @@ def stock_task(job: str) -> Task:
 def analyse(plan: Plan, done: Done, folder: Path) -> str:
     """Everything that is left behind; returns what to print."""
     published = markdown(("method", "returns after 500,000 steps", "source"), PUBLISHED)
-    said = write_study(plan, done, folder, "agent", REPORT.replace("{published}", published), stock_task)
+    report = [part.replace("{published}", published) for part in REPORT]
+    said = write_study(plan, done, folder, "agent", report, stock_task)
     seeds = aligned(("agent", *SEED_HEADER), seed_rows(runs_of(plan, done, stock_task)))
     return f"{seeds}\n\n{said}"
 
 
-REPORT = """# The cart-pole with the Control Suite's own sparse reward
+REPORT = (
+    """# The cart-pole with the Control Suite's own sparse reward
 
 A step earns 1 where the cart is within 0.25 of the middle and the cosine of the pole's angle is 0.995 or more; pushing
 costs nothing. Episodes have 1,000 steps of 0.01 seconds, and an action is chosen at each. Evaluations play ten episodes
@@ -43,25 +45,8 @@ the least and the most of several.
 
 {published}
 
-## By agent
-
-Medians are over runs, `-` where fewer than half of them came so far. All runs are in runs.csv, their curves in
-curves.csv.
-
-{failures}
-{table}
-
-{curves}
-
-Where the first run of each has been, and where its members disagree:
-
-{pictures}
-
-## Made by
-
-It took {minutes} minutes, all pieces together.
-
-```json
-{origin}
-```
-"""
+## By agent""",
+    paragraph(MEDIANS, FILES),
+    TABLE,
+    "{curves}",
+)

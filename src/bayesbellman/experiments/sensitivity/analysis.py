@@ -11,7 +11,7 @@ from bayesbellman.experiments.cartpole.task import SUCCESS, paper_task
 from bayesbellman.experiments.plotting import BLUE, FAINT, INK, ORANGE, style
 from bayesbellman.experiments.sensitivity.sweep import AXES, MEMBERS, PAPER, SCALE, WEIGHT, group_name
 from bayesbellman.experiments.sparse.outcomes import Outcome, by_group, solved_shares
-from bayesbellman.experiments.sparse.study import runs_of, write_study
+from bayesbellman.experiments.sparse.study import CURVES, MEDIANS, SOLVED, TABLE, paragraph, runs_of, write_study
 
 SWEET = "sweet spot"
 
@@ -67,32 +67,16 @@ def cells(folder: Path) -> Mapping[Address, Cell]:
     return found
 
 
-REPORT = """# What RP-BBAC's prior and ensemble are worth on the sparse cart-pole
-
-One number changed at a time from the paper's 8 members, prior scale 32 and prior weight 3e-5 (`members 8`). Solved: the
-mean return of each of the last ten evaluations is above 500; the final return is the mean over those. A reward is found
-where a step of training earns the 1. Medians are over runs, `-` where fewer than half of them came so far.
-
-![Final returns of every run; filled: solved](sensitivity.png)
-
-{failures}
-{table}
-
-{words}
-
-![Returns of every run](returns.png)
-
-![Rewards found, and disagreement](rewards.png)
-
-Where the first run of each has been, and where its members disagree:
-
-{pictures}
-
-## Made by
-
-It took {minutes} minutes, all pieces together.
-
-```json
-{origin}
-```
-"""
+REPORT = (
+    "# What RP-BBAC's prior and ensemble are worth on the sparse cart-pole",
+    paragraph(
+        "One number changed at a time from the paper's 8 members, prior scale 32 and prior weight 3e-5 (`members 8`).",
+        SOLVED,
+        "A reward is found where a step of training earns the 1.",
+        MEDIANS,
+    ),
+    "![Final returns of every run; filled: solved](sensitivity.png)",
+    TABLE,
+    "{words}",
+    CURVES,
+)

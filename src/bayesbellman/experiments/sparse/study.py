@@ -1,6 +1,7 @@
 """What every study of a sparse task leaves: tables, curves and pictures of all runs, where they have been, a report."""
 
 import json
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -24,6 +25,37 @@ from bayesbellman.runs.tables import aligned, markdown, write_csv
 
 TaskOf = Callable[[str], Task]
 """By the name of a job: what its runs were made on"""
+
+SOLVED = (
+    "Solved: the mean return of each of the last ten evaluations is above 500; the final return is the mean over those."
+)
+REWARDED = "A reward is found where a step of training earns the 1; an episode is rewarded if one of its steps does."
+MEDIANS = "Medians are over runs, `-` where fewer than half of them came so far."
+FILES = "All runs are in runs.csv, their curves in curves.csv."
+CURVES = """![Returns of every run](returns.png)
+
+![Rewards found, and disagreement](rewards.png)"""
+"""Of a study with one task; ``{curves}`` are those of one with any number of them"""
+TABLE = """{failures}
+{table}"""
+ENDING = """Where the first run of each has been, and where its members disagree:
+
+{pictures}
+
+## Made by
+
+It took {minutes} minutes, all pieces together.
+
+```json
+{origin}
+```
+"""
+"""Of every report"""
+
+
+def paragraph(*sentences: str) -> str:
+    """Of a report, in lines of at most 120 characters."""
+    return textwrap.fill(" ".join(sentences), 120, break_long_words=False, break_on_hyphens=False)
 
 
 def in_order(plan: Plan, done: Done) -> dict[str, Arrays]:
@@ -66,12 +98,12 @@ def write_study(
     done: Done,
     folder: Path,
     what: str,
-    report: str,
+    report: Sequence[str],
     task_of: TaskOf,
     more: Mapping[str, Figure] | None = None,
     words: str = "",
 ) -> str:
-    """``what`` names the groups of runs. ``more``: figures that come first."""
+    """``what`` names the groups of runs. ``report``: its parts, before `ENDING`. ``more``: figures that come first."""
     results, runs = in_order(plan, done), runs_of(plan, done, task_of)
     header = (what, *HEADER)
     rows: Sequence[tuple] = [(group, *group_row(each)) for group, each in by_group(runs).items()]
@@ -85,7 +117,7 @@ def write_study(
     made_by = {**origin(plan, done), "job_seconds": seconds}
     (folder / "provenance.json").write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
     failures = "".join(f"Job {name} failed: {why}.\n" for name, why in done.failures.items())
-    text = report.format(
+    text = "\n\n".join((*report, ENDING)).format(
         failures=failures,
         table=markdown(header, rows),
         seeds=markdown((what, *SEED_HEADER), seed_rows(runs)),
