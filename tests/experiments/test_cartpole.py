@@ -15,7 +15,8 @@ from bayesbellman.core.types import Transition
 from bayesbellman.envs.cartpole import CartPole
 from bayesbellman.experiments import cartpole, cartpole_levers, sensitivity
 from bayesbellman.experiments.artefact import Arrays, Desk, Done, Plan, Request
-from bayesbellman.experiments.cartpole.task import PLANE, SUCCESS, LimitEnds
+from bayesbellman.experiments.cartpole.task import PAPER as PAPER_TASK
+from bayesbellman.experiments.cartpole.task import PLANE, SUCCESS, Altered
 from bayesbellman.experiments.cartpole_levers.levers import BASE, LEVERS, USUAL, floats_of
 from bayesbellman.experiments.cartpole_levers.sweep import run_job
 from bayesbellman.experiments.checking import judge
@@ -57,8 +58,21 @@ def test_rewards_and_visits_are_counted() -> None:
 def test_the_limit_is_an_end_only_where_it_is_said_to_be() -> None:
     env, key = CartPole(time_limit=1), jax.random.key(0)
     for ends in (0.0, 1.0):
-        outcome = LimitEnds(env, jnp.asarray(ends)).step(key, env.reset(key), jnp.zeros(1))
+        outcome = Altered(env, jnp.asarray(ends)).step(key, env.reset(key), jnp.zeros(1))
         assert (bool(outcome.terminated), bool(outcome.truncated)) == (ends == 1.0, True)
+
+
+def test_velocities_are_scaled_only_where_they_are_said_to_have_a_bound() -> None:
+    agent, observation = BBAC(hidden=(4,)), jnp.asarray(observed(0.5, 5.0))
+
+    def as_networks_see_it(**floats: float) -> list[float]:
+        env = PAPER_TASK.make(time_limit=10, **floats)
+        return agent.init(jax.random.key(0), env.spaces).scaling(observation).tolist()
+
+    usual = as_networks_see_it()
+    np.testing.assert_allclose(usual, observation)
+    np.testing.assert_allclose(as_networks_see_it(limit_ends=0.0, fast=USUAL["fast"]), usual)
+    np.testing.assert_allclose(as_networks_see_it(fast=10.0), [*usual[:4], 0.5], rtol=1e-6)
 
 
 def test_exploring_with_more_or_less_noise() -> None:
@@ -76,12 +90,14 @@ def test_exploring_with_more_or_less_noise() -> None:
 
 def test_levers_share_programs_and_change_one_thing() -> None:
     plan = cartpole_levers.ARTEFACT.plan(Request())
-    assert [job.name for job in plan.jobs] == [
-        "narrow.usual",
-        "narrow.warmup_times-10",
-        "narrow.noisy-True",
-        "narrow.bootstrap-0.5",
-        "narrow.prior-anchored",
+    assert [(job.name, job.units // 3_000_000) for job in plan.jobs] == [
+        ("wide.usual-1", 4),
+        ("wide.usual-2", 4),
+        ("wide.usual-3", 5),
+        ("wide.noisy-True", 2),
+        ("wide.warmup_times-10", 2),
+        ("wide.bootstrap-0.5", 1),
+        ("wide.prior-anchored", 1),
     ]
     assert sum(job.units for job in plan.jobs) == len(LEVERS) * 3 * 1_000_000
     assert floats_of(LEVERS[BASE]) == USUAL
@@ -129,10 +145,11 @@ def test_solved_is_above_500_ten_times_at_the_end() -> None:
 def test_claims_about_agents(tmp_path: Path) -> None:
     artefact = cartpole.ARTEFACT
     plan = artefact.plan(Request())
-    assert [job.name for job in plan.jobs] == ["bbac", "sac", "sac-star"]
+    assert [job.name for job in plan.jobs] == ["bbac-1", "bbac-2", "sac", "sac-star"]
     results = {
         "sac": faked(["SAC"], 5, curves(*[False] * 5)),
-        "bbac": faked(["RP-BBAC", "BAC"], 5, curves(*[True] * 10)),
+        "bbac-1": faked(["RP-BBAC"], 5, curves(*[True] * 5)),
+        "bbac-2": faked(["BAC"], 5, curves(*[True] * 5)),
     }
     text = artefact.analyse(plan, Done(results, {"sac-star": "out of memory"}, 90.0), tmp_path)
     assert "Job sac-star failed: out of memory" in text
@@ -146,7 +163,7 @@ def test_claims_about_agents(tmp_path: Path) -> None:
     verdicts = judge(artefact.expected(), artefact.cells(tmp_path))
     assert [verdict.ok for verdict in verdicts] == [True, True]
 
-    results["bbac"] = faked(["RP-BBAC"], 4, curves(*[True] * 4))  # fewer than five
+    results["bbac-1"] = faked(["RP-BBAC"], 4, curves(*[True] * 4))  # fewer than five
     results["sac"] = faked(["SAC"], 5, curves(*[False] * 4, True))
     artefact.analyse(plan, Done(results, {}), tmp_path)
     assert not any(verdict.ok for verdict in judge(artefact.expected(), artefact.cells(tmp_path)))
@@ -167,7 +184,8 @@ def sensitive(plan: Plan, bad: set[tuple[str, float]]) -> dict[str, Arrays]:
     results = {"paper": job([(MEMBERS, 8.0)])}
     results |= {f"members.{value:g}": job([(MEMBERS, value)]) for value in (1.0, 2.0, 4.0, 16.0)}
     for name, axis in (("prior-scale", SCALE), ("prior-weight", WEIGHT)):
-        results[name] = job([(axis, value) for value in AXES[axis] if value != PAPER[axis]])
+        others = [(axis, value) for value in AXES[axis] if value != PAPER[axis]]
+        results |= {f"{name}-1": job(others[:2]), f"{name}-2": job(others[2:])}
     assert set(results) == {job.name for job in plan.jobs}
     return results
 

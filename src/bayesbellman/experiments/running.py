@@ -143,7 +143,7 @@ def run_plan(
 
     with (
         one_blas_thread_each(),
-        ThreadPoolExecutor(workers or _side_by_side()) as pool,
+        ThreadPoolExecutor(workers or _side_by_side(plan)) as pool,
         stop_requests(stop) as request,
     ):
         for job in pending:
@@ -203,9 +203,13 @@ class _Tally:
             self._report(self.total, name)
 
 
-def _side_by_side() -> int | None:
-    """Jobs at a time: one per core, or two on an accelerator, where one computes while the other is compiled."""
-    return os.cpu_count() if jax.default_backend() == "cpu" else 2
+def _side_by_side(plan: Plan) -> int | None:
+    """Jobs at a time: one per core, or two on an accelerator, where one computes while the other is compiled.
+
+    Long ones, made in pieces, are done one after the other there: each fills it, and what is finished is kept."""
+    if jax.default_backend() == "cpu":
+        return os.cpu_count()
+    return 1 if any(job.in_pieces for job in plan.jobs) else 2
 
 
 def open_work(work: Path, plan: Plan, *, overwrite: bool) -> None:

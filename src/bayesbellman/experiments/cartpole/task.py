@@ -10,21 +10,28 @@ from jaxtyping import Array, Float, Key
 from bayesbellman.control.parts import Number
 from bayesbellman.envs.base import AbstractControlEnv, EnvStep
 from bayesbellman.envs.cartpole import CartPole, CartPoleState, Reward
-from bayesbellman.envs.spaces import Spaces
+from bayesbellman.envs.spaces import Box, Spaces
 from bayesbellman.experiments.sparse.task import Axis, Plane, Task
+from bayesbellman.nn.scaling import WIDEST
 
 SUCCESS = 500.0
 
 
-class LimitEnds(AbstractControlEnv[CartPoleState]):
-    """A cart-pole whose time limit is an end, beyond which there is no value, where ``ends`` is not 0."""
+class Altered(AbstractControlEnv[CartPoleState]):
+    """A cart-pole that agents are told something else of, in numbers that may differ from run to run."""
 
     inner: CartPole
-    ends: Number
+    limit_ends: Number = 0.0
+    """Where it is not 0, the time limit is an end, beyond which there is no value."""
+    fast: Number = WIDEST
+    """A bound that velocities are said to have; agents scale them by it. `WIDEST`: none"""
 
     @property
     def spaces(self) -> Spaces:
-        return self.inner.spaces
+        known = self.inner.spaces
+        fast = jnp.asarray(self.fast, known.observation.high.dtype)
+        high = known.observation.high.at[-2:].set(fast)
+        return Spaces(Box(-high, high), known.action)
 
     def reset(self, key: Key[Array, ""]) -> CartPoleState:
         return self.inner.reset(key)
@@ -34,14 +41,13 @@ class LimitEnds(AbstractControlEnv[CartPoleState]):
 
     def step(self, key: Key[Array, ""], state: CartPoleState, action: Float[Array, " 1"]) -> EnvStep[CartPoleState]:
         outcome = self.inner.step(key, state, action)
-        return EnvStep(outcome.state, outcome.reward, outcome.truncated & (self.ends != 0), outcome.truncated)
+        terminated = outcome.truncated & (self.limit_ends != 0)
+        return EnvStep(outcome.state, outcome.reward, terminated, outcome.truncated)
 
 
-def make(
-    reward: Reward, *, time_limit: int, init_noise: Number = 0.01, limit_ends: Number | None = None
-) -> AbstractControlEnv:
+def make(reward: Reward, *, time_limit: int, init_noise: Number = 0.01, **altered: Number) -> AbstractControlEnv:
     env = CartPole(init_noise=init_noise, reward=reward, time_limit=time_limit)
-    return env if limit_ends is None else LimitEnds(env, limit_ends)
+    return Altered(env, **altered) if altered else env
 
 
 def seen(observation: Float[Array, "N 5"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
@@ -56,8 +62,9 @@ def shown(angle: Float[np.ndarray, " M"], speed: Float[np.ndarray, " M"]) -> Flo
 
 PLANE = Plane(Axis("angle", math.pi, 36), Axis("angular velocity", 12.0, 24), seen, shown)
 """The pole stands upright at angle 0 and hangs at either edge."""
-PAPER = Task("paper", partial(make, "paper"), SUCCESS, PLANE, ("init_noise", "limit_ends"))
-STOCK = Task("stock", partial(make, "dm_control"), SUCCESS, PLANE, ("init_noise", "limit_ends"))
+FLOATS = ("init_noise", "limit_ends", "fast")
+PAPER = Task("paper", partial(make, "paper"), SUCCESS, PLANE, FLOATS)
+STOCK = Task("stock", partial(make, "dm_control"), SUCCESS, PLANE, FLOATS)
 """The Control Suite's ``swingup_sparse``: 1 where the pole stands in the middle of the rail, and no cost."""
 
 

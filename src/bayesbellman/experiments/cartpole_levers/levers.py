@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from bayesbellman.experiments.cartpole.sweep import PRIOR_SCALE
+from bayesbellman.nn.scaling import WIDEST
 
 BASE = "base"
 
@@ -22,6 +23,7 @@ USUAL: dict[str, float] = {
     "exploration_noise": 1.0,
     "init_noise": 0.01,
     "limit_ends": 0.0,
+    "fast": WIDEST,
 }
 WARMUP = "warmup_times"
 """How many times the usual warm-up of 1,000 steps"""
@@ -29,25 +31,27 @@ NOISY = "noisy"
 LEVERS: dict[str, Lever] = {
     BASE: Lever({}),
     "no entropy bonus": Lever({"exploration_entropy": 0.0}),
-    "entropy bonus 0.3": Lever({"exploration_entropy": 0.3}),
     "entropy bonus 3": Lever({"exploration_entropy": 3.0}),
-    "limit is an end": Lever({"limit_ends": 1.0}),
-    "no prior": Lever({"prior_scale": 0.0}),
-    "prior scale 10": Lever({"prior_scale": 10.0}),
     "prior scale 100": Lever({"prior_scale": 100.0}),
+    "velocities to 10": Lever({"fast": 10.0}),
     "mean action": Lever({"exploration_noise": 0.0}),
-    "start noise 0": Lever({"init_noise": 0.0}),
+    "limit is an end": Lever({"limit_ends": 1.0}),
     "start noise 0.1": Lever({"init_noise": 0.1}),
+    "start noise 0": Lever({"init_noise": 0.0}),
     "paper's letter": Lever({"exploration_entropy": 0.0, "init_noise": 0.0}),
+    "prior scale 10": Lever({"prior_scale": 10.0}),
+    "no prior": Lever({"prior_scale": 0.0}),
+    "entropy bonus 0.3": Lever({"exploration_entropy": 0.3}),
+    "target noise 1": Lever({"target_noise": 1.0}),
+    "target noise 0.1": Lever({"target_noise": 0.1}),
     "warm-up 10,000": Lever({}, ((WARMUP, 10),)),
     "first trial": Lever({"exploration_entropy": 0.0, "limit_ends": 1.0}, ((WARMUP, 10),)),
-    "target noise 0.1": Lever({"target_noise": 0.1}),
-    "target noise 1": Lever({"target_noise": 1.0}),
     "bootstrap 0.5": Lever({}, (("bootstrap", 0.5),)),
     "anchored prior": Lever({"prior_scale": 1.0}, (("prior", "anchored"),)),
 }
 """``paper's letter``: no entropy bonus, every episode starts the same. ``first trial``: that bonus, the warm-up and the
-time limit together, the other way round."""
+time limit together, the other way round. ``velocities to 10``: those of 10 are shown to the networks as 1; of all that
+is observed they are the largest otherwise, and so what prior functions mostly depend on."""
 
 
 def program_of(lever: Lever) -> tuple[tuple[str, Any], ...]:

@@ -1,4 +1,4 @@
-"""What is run: each lever on three seeds, 1e6 steps, with narrower networks unless wide ones are asked for."""
+"""What is run: each lever on three seeds, 1e6 steps, with the paper's networks unless narrow ones are asked for."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from bayesbellman.control.bbac import BBAC
 from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
 from bayesbellman.experiments.cartpole.task import PAPER
 from bayesbellman.experiments.cartpole_levers.levers import LEVERS, NOISY, WARMUP, floats_of, program_of
-from bayesbellman.experiments.sparse.planning import refuse
+from bayesbellman.experiments.sparse.planning import cut, refuse
 from bayesbellman.experiments.sparse.runs import Row, Size, run_rows, size_of
 
 FULL = Size(seeds=3, steps=1_000_000)
@@ -18,23 +18,24 @@ WIDTHS = {"narrow": (128, 128), "wide": (256, 256)}
 
 
 def plan(request: Request) -> Plan:
-    """``--methods`` are the levers; ``--variants`` the widths, narrow if none is named."""
+    """``--methods`` are the levers; ``--variants`` the widths, wide if none is named."""
     refuse("cartpole-levers", request, "tasks")
     size = size_of(request, FULL)
     names = choose("methods", request.methods, tuple(LEVERS))
-    widths = choose("variants", request.variants or ("narrow",), tuple(WIDTHS))
+    widths = choose("variants", request.variants or ("wide",), tuple(WIDTHS))
     programs: dict[tuple, list[str]] = defaultdict(list)
     for name in names:
         programs[program_of(LEVERS[name])].append(name)
     jobs = []
     for width in widths:
         wide = size if request.quick else replace(size, hidden=WIDTHS[width])
-        for program, levers in programs.items():
+        for program, together in programs.items():
             words = [f"{key}-{value}" for key, value in program] or ["usual"]
-            units = len(levers) * size.seeds * size.steps
-            run = partial(run_job, dict(program), levers, wide, f", {width}" if len(widths) > 1 else "")
-            jobs.append(Job(".".join([width, *words]), units, run, in_pieces=True))
-    settings = {"size": asdict(size), "levers": list(names), "widths": list(widths)}
+            for job, levers in cut(".".join([width, *words]), together, size):
+                run = partial(run_job, dict(program), levers, wide, f", {width}" if len(widths) > 1 else "")
+                jobs.append(Job(job, len(levers) * size.seeds * size.steps, run, in_pieces=True))
+    shared = {name: value for name, value in asdict(size).items() if name != "hidden"}  # each width has its own
+    settings = {"size": shared, "levers": list(names), "widths": {width: WIDTHS[width] for width in widths}}
     return Plan(settings, "steps", tuple(jobs))
 
 

@@ -9,7 +9,7 @@ from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, 
 from bayesbellman.experiments.cartpole.sweep import PRIOR_SCALE
 from bayesbellman.experiments.cartpole.task import PAPER as PAPER_TASK
 from bayesbellman.experiments.cartpole_levers.sweep import WIDTHS
-from bayesbellman.experiments.sparse.planning import refuse
+from bayesbellman.experiments.sparse.planning import cut, refuse
 from bayesbellman.experiments.sparse.runs import Row, Size, run_rows, size_of
 
 FULL = Size(seeds=3)
@@ -38,7 +38,7 @@ def plan(request: Request) -> Plan:
         if axis == MEMBERS:
             jobs += [_job(f"members.{int(value)}", [(axis, value)], size) for axis, value in others]
         else:
-            jobs.append(_job(axis.replace(" ", "-"), others, size))
+            jobs += [_job(*part, size) for part in cut(axis.replace(" ", "-"), others, size)]
     return Plan({"size": asdict(size), "axes": list(axes), "width": width}, "steps", tuple(jobs))
 
 

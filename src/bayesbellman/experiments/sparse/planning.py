@@ -2,12 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
+from typing import TypeVar
 
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.experiments.artefact import Job, Request
 from bayesbellman.experiments.sparse.runs import Row, Size, run_rows
 from bayesbellman.experiments.sparse.task import Task
 
+JOB_STEPS = 20_000_000
+"""Of all runs of a job together, at most, where it has several groups: finished jobs are kept and can be carried, and
+one NVIDIA H200 takes a quarter of an hour for so many."""
+
+Group = TypeVar("Group")
 Programs = Mapping[str, Callable[..., AbstractAgent]]
 Agents = Mapping[str, tuple[str, Mapping[str, float]]]
 """The program of each, and the floats that are its own: agents that differ in floats share a program"""
@@ -20,17 +27,25 @@ def agent_jobs(
     ``several`` tasks, jobs and groups are called by theirs too."""
     jobs = []
     for program, agent in programs.items():
-        rows = [
-            Row(f"{task.name}, {name}" if several else name, seed, agents[name][1])
-            for name in names
-            if agents[name][0] == program
-            for seed in range(size.seeds)
-        ]
-        if rows:
-            name = f"{task.name}.{program}" if several else program
+        here = [name for name in names if agents[name][0] == program]
+        for job, groups in cut(f"{task.name}.{program}" if several else program, here, size):
+            rows = [
+                Row(f"{task.name}, {name}" if several else name, seed, agents[name][1])
+                for name in groups
+                for seed in range(size.seeds)
+            ]
             run = partial(run_rows, agent, task, rows, size)
-            jobs.append(Job(name, len(rows) * size.steps, run, in_pieces=True))
+            jobs.append(Job(job, len(rows) * size.steps, run, in_pieces=True))
     return jobs
+
+
+def cut(job: str, groups: Sequence[Group], size: Size) -> list[tuple[str, Sequence[Group]]]:
+    """Groups of runs that could be one job, as few jobs of about one size that have at most `JOB_STEPS` each."""
+    most = max(1, JOB_STEPS // (size.seeds * size.steps))
+    number = -(-len(groups) // most)
+    ends = [k * len(groups) // max(1, number) for k in range(number + 1)]
+    parts = [groups[begin:end] for begin, end in pairwise(ends)]
+    return [(job if number == 1 else f"{job}-{k}", part) for k, part in enumerate(parts, 1)]
 
 
 def refuse(study: str, request: Request, *kinds: str) -> None:
