@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from tests.cli.test_cli import BBO, bbo
+from tests.cli.test_train import bbo as bbo_here
 
 SMALL = ("linear", "--tasks", "boyan", "--methods", "TD", "GTD2", "--variants", "published", "--seeds", "100")
 
@@ -54,7 +55,7 @@ def test_ctrl_c_keeps_running_jobs_and_a_second_one_stops_at_once(tmp_path: Path
     assert "running jobs are brought to their end first; once more stops at once" in words
 
 
-def test_a_run_that_is_killed_resumes_to_the_same_result(tmp_path: Path) -> None:
+def test_a_run_that_is_killed_resumes_to_the_same_result(tmp_path: Path, capsys) -> None:
     """SIGKILL once the first of four jobs is kept; the same command then ends like an uninterrupted one."""
     whole = bbo("reproduce", *SMALL, "--out", tmp_path / "whole")
     assert whole.returncode == 0, whole.stderr
@@ -75,15 +76,15 @@ def test_a_run_that_is_killed_resumes_to_the_same_result(tmp_path: Path) -> None
     for name in ("cells.csv", "curves.csv"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
-    again = bbo("reproduce", *SMALL, "--out", tmp_path / "out")
-    assert again.returncode == 2
-    assert "already has files in it; name another folder or add --overwrite" in again.stderr
+    capsys.readouterr()
+    assert bbo_here("reproduce", *SMALL, "--out", tmp_path / "out") == 2
+    assert "already has files in it; name another folder or add --overwrite" in capsys.readouterr().err
 
-    checked = bbo("check", "linear", "--results", tmp_path / "out")
-    assert checked.returncode == 3
-    assert "4 of 126 cells agree with the paper." in checked.stdout
-    row = next(line for line in checked.stdout.splitlines() if line.split()[:3] == ["final", "boyan", "TD"])
+    assert bbo_here("check", "linear", "--results", tmp_path / "out") == 3
+    checked = capsys.readouterr().out
+    assert "4 of 126 cells agree with the paper." in checked
+    row = next(line for line in checked.splitlines() if line.split()[:3] == ["final", "boyan", "TD"])
     assert row.split()[3:4] == ["0.36"]
     assert "agrees" in row
-    assert checked.stdout.count("missing") == 122
+    assert checked.count("missing") == 122
     assert "not the paper's 200 runs" in row

@@ -85,6 +85,7 @@ def compare(ours: list[dict], theirs: list[dict]) -> None:
             )
 
 
+@pytest.mark.slow  # tests/control/test_side_by_side.py compares devices every day, without the command
 def test_several_devices_give_the_same_metrics_and_are_told_of(whole: Path, tmp_path: Path) -> None:
     """To rounding: XLA compiles for several devices otherwise than for one."""
     out = tmp_path / "run"

@@ -301,7 +301,19 @@ def test_gymnasium_environments_render_themselves(tmp_path: Path, capsys) -> Non
 
 def test_pendulum(tmp_path: Path, capsys) -> None:
     """Of Gymnasium itself; episodes of 200 steps."""
-    options = ("--ensemble-size", MEMBERS, *OPTIONS, "--steps", 210, "--evaluate-every", 500, "--episodes", 1)
+    options = (
+        "--agent",
+        "bac",
+        "--ensemble-size",
+        MEMBERS,
+        *OPTIONS,
+        "--steps",
+        210,
+        "--evaluate-every",
+        500,
+        "--episodes",
+        1,
+    )
     assert bbo("train", "Pendulum-v1", *options, "--out", tmp_path / "run") == 0
     assert "prior scale: 30, a guess" in capsys.readouterr().err
     pieces = read_metrics(tmp_path / "run" / "metrics.jsonl")
@@ -393,7 +405,7 @@ def test_the_second_signal_stops_at_once(tmp_path: Path) -> None:
     """Also inside a piece that takes long."""
     out = tmp_path / "run"
     large = ("--batch-size", 1000, "--buffer-size", 1000, "--hidden", 256, 256)
-    process = begun(out, 1, "MountainCarContinuous-v0", *OPTIONS, *large)
+    process = begun(out, 1, "MountainCarContinuous-v0", "--agent", "sac-star", *OPTIONS, *large)
     process.send_signal(signal.SIGTERM)
     time.sleep(0.5)
     process.send_signal(signal.SIGTERM)

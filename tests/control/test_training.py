@@ -126,6 +126,15 @@ def test_targets_of_a_member_by_hand() -> None:
     np.testing.assert_allclose(targets[:, 2], 2.0)  # its discount is 0
 
 
+def test_masks_and_noise_go_together() -> None:
+    agent = AGENTS["masked"]
+    before = started(agent)
+    after, metrics = updated(agent, before)
+    assert np.isfinite(metrics["critic_loss"])
+    assert differs(before.posterior.members.phi, after.posterior.members.phi)
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(after.posterior.members.phi))
+
+
 def test_an_update_moves_what_it_should() -> None:
     agent = AGENTS["BBAC"]
     before = started(agent)

@@ -92,9 +92,25 @@ def test_reading_the_site_fetches_nothing_from_elsewhere(site: Path, pages: dict
 
 
 def test_a_broken_link_and_a_broken_anchor_stop_the_build(tmp_path: Path) -> None:
-    for name in ("results", "examples", "src", "CHANGELOG.md", "CONTRIBUTING.md", "mkdocs.yml"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    """With the site's own settings and hooks, on a few pages of nearly nothing."""
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = {
+        "mkdocs.yml": re.sub(r"^nav:\n(?:[ #].*\n|\n)*", "", settings, flags=re.MULTILINE),
+        "docs/api.py": "def pages():\n    return {}\n",
+        "docs/index.md": "# Index\n",
+        "docs/design.md": "# Design\n\n## Rooms\n",
+        "docs/notation.md": "# Notation\n\n[a page](design.md#rooms) [a result](../results/README.md)\n",
+        "results/README.md": "# Results\n",
+        "CHANGELOG.md": "# Changelog\n",
+        "CONTRIBUTING.md": "# Contributing\n",
+    }
+    for name, text in pages.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for name in ("hooks.py", "site.css"):
+        shutil.copy(ROOT / "docs" / name, tmp_path / "docs")
+    sound = build(tmp_path, tmp_path / "site")
+    assert sound.returncode == 0, sound.stderr
     with (tmp_path / "docs" / "notation.md").open("a", encoding="utf-8") as file:
         file.write("\n[no page](none.md) [no anchor](design.md#none) [no result](../results/none.csv)\n")
     done = build(tmp_path, tmp_path / "site")

@@ -133,15 +133,15 @@ def test_a_callback_sees_each_piece_and_may_stop() -> None:
         seen.append((agent.num_timesteps, told.steps))
         return False
 
-    agent = bb.SAC(CAR, **SIZES).learn(200, callback=stop_at_once)
+    agent = bb.SACStar(CAR, **SIZES).learn(200, callback=stop_at_once)
     assert seen == [(50, 50)]
     assert agent.num_timesteps == 50
 
 
 def test_divergence_keeps_what_was_sound() -> None:
     """In both loops; what it had learnt until then acts on, and a new attempt begins with an empty replay."""
-    for env, where in ((CAR, [0.0, 0.0]), ("Pendulum-v1", [1.0, 0.0, 0.0])):
-        agent = bb.SAC(env, **{**SIZES, "learning_rate": 1e30})
+    for env, where in (("probe-constant-reward", [0.0]), ("Pendulum-v1", [1.0, 0.0, 0.0])):
+        agent = bb.SACStar(env, **{**SIZES, "learning_rate": 1e30})
         with pytest.raises(Diverged) as caught:
             agent.learn(200)
         culprit = caught.value.culprit
@@ -153,9 +153,10 @@ def test_divergence_keeps_what_was_sound() -> None:
         assert agent.learn(20).num_timesteps in (20, 70)  # of a warm-up
 
 
-def test_masks_and_noise_go_together() -> None:
-    agent = bb.BBAC(CAR, ensemble_size=2, bootstrap=0.5, target_noise=0.1, **SIZES).learn(60)
-    assert np.isfinite(agent.history[-1].metrics["critic_loss"])
+def test_masks_and_noise_are_the_pure_agents() -> None:
+    """`tests/control/test_training.py` updates one that has both."""
+    pure = bb.BBAC(CAR, ensemble_size=2, bootstrap=0.5, target_noise=0.1, **SIZES).pure
+    assert (pure.bootstrap, pure.target_noise) == (0.5, 0.1)
 
 
 def test_same_seed_same_numbers_and_two_differ() -> None:
@@ -188,7 +189,7 @@ def test_gymnasium_environments_learn_through_the_host_loop() -> None:
 
 
 def test_several_environments_side_by_side() -> None:
-    agent = bb.SAC(lambda: gymnasium.make("Pendulum-v1", max_episode_steps=20), num_envs=3, **SIZES).learn(90)
+    agent = bb.SACStar(lambda: gymnasium.make("Pendulum-v1", max_episode_steps=20), num_envs=3, **SIZES).learn(90)
     assert agent.num_timesteps == 90
     assert sum(len(told.returns) for told in agent.history) == 3
     stored = np.asarray(agent.player.replay.ring.discount)[:90]
@@ -197,7 +198,7 @@ def test_several_environments_side_by_side() -> None:
 
 
 def test_our_environments_as_objects() -> None:
-    agent = bb.SAC(MountainCar(time_limit=30), **SIZES).learn(70)
+    agent = bb.SACStar(MountainCar(time_limit=30), **SIZES).learn(70)
     assert sum(len(told.returns) for told in agent.history) == 2
     assert agent.env_name is None  # not the registered one
     assert bb.SAC(MountainCar(), **SIZES).env_name == CAR
@@ -252,7 +253,7 @@ def test_what_an_agent_does_not_have_is_named() -> None:
 @pytest.fixture(scope="module")
 def diver() -> bb.BootDQN:
     with jax.numpy_dtype_promotion("standard"):
-        return bb.BootDQN("deep-sea-4", ensemble_size=2, **SIZES).learn(120)
+        return bb.BootDQN("deep-sea-4", ensemble_size=MEMBERS, bootstrap=0.5, **SIZES).learn(120)
 
 
 def test_discrete_actions_are_whole_numbers(diver: bb.BootDQN) -> None:

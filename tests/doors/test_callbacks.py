@@ -48,5 +48,5 @@ def test_what_is_no_callback_is_refused() -> None:
 def test_an_agent_tells_them() -> None:
     noting = Noting()
     with jax.numpy_dtype_promotion("standard"):
-        bb.SAC("MountainCarContinuous-v0", **SIZES).learn(60, callback=noting)
+        bb.SACStar("MountainCarContinuous-v0", **SIZES).learn(60, callback=noting)
     assert noting.noted == [50, 60]

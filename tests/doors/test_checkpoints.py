@@ -6,6 +6,7 @@ import gymnasium
 import jax
 import numpy as np
 import pytest
+from tests.sizes import MEMBERS, SIZES
 
 import bayesbellman as bb
 from bayesbellman.compat.gymnasium.faults import EnvironmentWarning
@@ -14,7 +15,6 @@ from bayesbellman.doors.checkpoints import CheckpointWarning
 from bayesbellman.runs.trees import Mismatch, named_arrays
 
 CAR = "MountainCarContinuous-v0"
-SMALL = {"hidden": (8,), "batch_size": 16, "buffer_size": 90, "warmup": 50}
 
 
 @pytest.fixture(autouse=True)
@@ -38,26 +38,27 @@ def assert_same(one: Agent, other: Agent) -> None:
 
 
 MAKERS = {
-    "compiled": lambda: bb.SACStar(CAR, seed=3, **SMALL),
-    "host": lambda: bb.SAC("Pendulum-v1", seed=3, **SMALL),
-    "host, two side by side": lambda: bb.SAC("Pendulum-v1", seed=3, num_envs=2, **SMALL),
-    "discrete, compiled": lambda: bb.BootDQN("deep-sea-4", seed=3, ensemble_size=2, bootstrap=0.5, **SMALL),
-    "discrete, host": lambda: bb.DQN("CartPole-v1", seed=3, num_envs=2, **SMALL),
+    "compiled": lambda: bb.SACStar(CAR, seed=3, **SIZES),
+    "host": lambda: bb.SACStar("Pendulum-v1", seed=3, **SIZES),
+    "host, two side by side": lambda: bb.SAC("Pendulum-v1", seed=3, num_envs=2, **SIZES),
+    "discrete, compiled": lambda: bb.BootDQN("deep-sea-4", seed=3, ensemble_size=MEMBERS, bootstrap=0.5, **SIZES),
+    "discrete, host": lambda: bb.DQN("CartPole-v1", seed=3, num_envs=2, **SIZES),
 }
 SLOW = ("host, two side by side", "discrete, host")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in MAKERS])
 def test_going_on_changes_no_bit(tmp_path: Path, name: str) -> None:
-    whole = MAKERS[name]().learn(300)
+    """Replay comes round on the way, and holds 500."""
+    whole = MAKERS[name]().learn(700)
     begun = MAKERS[name]()
     assert bb.Checkpoints(tmp_path, every=100).restore(begun) is None
-    begun.learn(230, callback=bb.Checkpoints(tmp_path, every=100))  # pieces end at the warm-up and at 230
+    begun.learn(560, callback=bb.Checkpoints(tmp_path, every=100))  # pieces end at the warm-up and at 560
     again = MAKERS[name]()
     checkpoints = bb.Checkpoints(tmp_path, every=100)
     assert checkpoints.restore(again) == {}
-    assert again.num_timesteps == 230
-    again.learn(70, callback=checkpoints)
+    assert again.num_timesteps == 560
+    again.learn(140, callback=checkpoints)
     assert_same(whole, again)
     assert len(list(tmp_path.glob("step-*"))) == 2
 
@@ -98,10 +99,10 @@ class Wandering(gymnasium.Env):
 @pytest.mark.slow
 def test_an_environment_that_cannot_be_brought_back_is_named(tmp_path: Path) -> None:
     with pytest.warns(EnvironmentWarning, match="two plays under seed 0"):
-        agent = bb.SAC(Wandering, **SMALL)
+        agent = bb.SAC(Wandering, **SIZES)
     agent.learn(60, callback=bb.Checkpoints(tmp_path, every=10))
     with pytest.warns(EnvironmentWarning, match="two plays under seed 0"):
-        again = bb.SAC(Wandering, **SMALL)
+        again = bb.SAC(Wandering, **SIZES)
     with pytest.warns(CheckpointWarning, match="could not be brought back .* a new episode begins"):
         bb.Checkpoints(tmp_path).restore(again)
     assert again.num_timesteps == 60
@@ -111,7 +112,7 @@ def test_an_environment_that_cannot_be_brought_back_is_named(tmp_path: Path) -> 
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kept")
     with jax.numpy_dtype_promotion("standard"):
-        agent = bb.SAC(CAR, **SMALL)
+        agent = bb.SAC(CAR, **SIZES)
         bb.Checkpoints(folder).save(agent)
     return folder
 
@@ -119,11 +120,11 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        (lambda: bb.SACStar(CAR, **SMALL), "agent was 'SAC', is 'SACStar'"),
-        (lambda: bb.SAC(CAR, **{**SMALL, "learning_rate": 1e-3}), "setting learning_rate was 0.0003, is 0.001"),
-        (lambda: bb.SAC(CAR, seed=5, **SMALL), "setting seed was 0, is 5"),
-        (lambda: bb.SAC("cartpole-swingup-sparse", **SMALL), "its replay is not this run's"),
-        (lambda: bb.SAC(CAR, **{**SMALL, "buffer_size": 70}), "its replay is not this run's"),
+        (lambda: bb.SACStar(CAR, **SIZES), "agent was 'SAC', is 'SACStar'"),
+        (lambda: bb.SAC(CAR, **{**SIZES, "learning_rate": 1e-3}), "setting learning_rate was 0.0003, is 0.001"),
+        (lambda: bb.SAC(CAR, seed=5, **SIZES), "setting seed was 0, is 5"),
+        (lambda: bb.SAC("cartpole-swingup-sparse", **SIZES), "its replay is not this run's"),
+        (lambda: bb.SAC(CAR, **{**SIZES, "buffer_size": 70}), "its replay is not this run's"),
     ],
 )
 def test_a_checkpoint_of_something_else_is_refused(kept: Path, other, words: str) -> None:
@@ -134,17 +135,17 @@ def test_a_checkpoint_of_something_else_is_refused(kept: Path, other, words: str
 def test_another_version_is_refused_unless_asked(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bayesbellman.doors.checkpoints.__version__", "99.0")
     with pytest.raises(Mismatch, match=r"version was '.*', is '99\.0' \(--force-migrate goes on"):
-        bb.Checkpoints(kept).restore(bb.SAC(CAR, **SMALL))
-    assert bb.Checkpoints(kept).restore(bb.SAC(CAR, **SMALL), other_version=True) == {}
+        bb.Checkpoints(kept).restore(bb.SAC(CAR, **SIZES))
+    assert bb.Checkpoints(kept).restore(bb.SAC(CAR, **SIZES), other_version=True) == {}
 
 
 def test_another_jax_is_said_and_another_precision_refused(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax, "__version__", "0.0.1")
     with pytest.warns(CheckpointWarning, match=r"made with jax .*, this is 0\.0\.1: bits may differ"):
-        bb.Checkpoints(kept).restore(bb.SAC(CAR, **SMALL))
+        bb.Checkpoints(kept).restore(bb.SAC(CAR, **SIZES))
     monkeypatch.undo()
     with jax.enable_x64(True), pytest.raises(Mismatch, match=r"replay is not this run's|x64 was False, is True"):
-        bb.Checkpoints(kept).restore(bb.SAC(CAR, **SMALL))
+        bb.Checkpoints(kept).restore(bb.SAC(CAR, **SIZES))
 
 
 def test_bad_settings_are_named(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The studies of the cart-pole: what is counted, what is run together, what is made of it, and which claims hold."""
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -8,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from tests.cli.test_cli import bbo
+from tests.cli.test_train import bbo as bbo_here
 from tests.experiments.sparse_results import curves, faked
 
 from bayesbellman.control.bbac import BBAC
@@ -16,13 +18,14 @@ from bayesbellman.envs.cartpole import CartPole
 from bayesbellman.experiments import cartpole, cartpole_levers, sensitivity
 from bayesbellman.experiments.artefact import Arrays, Desk, Done, Plan, Request
 from bayesbellman.experiments.cartpole.task import PAPER as PAPER_TASK
-from bayesbellman.experiments.cartpole.task import PLANE, SUCCESS, Altered
+from bayesbellman.experiments.cartpole.task import PLANE, SUCCESS, Altered, paper_task
 from bayesbellman.experiments.cartpole_levers.levers import BASE, LEVERS, USUAL, floats_of
 from bayesbellman.experiments.cartpole_levers.sweep import run_job
 from bayesbellman.experiments.checking import judge
 from bayesbellman.experiments.sensitivity.sweep import AXES, MEMBERS, PAPER, SCALE, WEIGHT, group_name
-from bayesbellman.experiments.sparse.outcomes import outcomes
+from bayesbellman.experiments.sparse.outcomes import outcomes, write_runs
 from bayesbellman.experiments.sparse.runs import QUICK, seen
+from bayesbellman.experiments.sparse.study import runs_of
 
 ANGLES, SPEEDS = PLANE.shape
 
@@ -76,7 +79,7 @@ def test_velocities_are_scaled_only_where_they_are_said_to_have_a_bound() -> Non
 
 
 def test_exploring_with_more_or_less_noise() -> None:
-    state = BBAC(hidden=(4,)).init(jax.random.key(0), CartPole().spaces)
+    state = jax.jit(lambda key: BBAC(hidden=(4,)).init(key, CartPole().spaces))(jax.random.key(0))
     key, observation, member = jax.random.key(1), jnp.asarray(observed(3.0, 0.5)), jnp.asarray(2)
 
     def action(noise) -> float:
@@ -114,7 +117,7 @@ def test_levers_share_programs_and_change_one_thing() -> None:
 
 def test_runs_of_a_lever_are_recorded() -> None:
     """Tiny runs of two levers in one program: with less noise at the start, less of the grid has been visited."""
-    found = run_job({}, [BASE, "start noise 0"], QUICK, "", Desk())
+    found = run_job({"ensemble_size": 2}, [BASE, "start noise 0"], QUICK, "", Desk())
     assert found["group"].tolist() == [BASE] * 2 + ["start noise 0"] * 2
     assert found["returns"].shape == (3, 4)
     assert found["moments"].tolist() == [100, 300]
@@ -202,30 +205,36 @@ def test_claims_about_sensitivity(tmp_path: Path) -> None:
     assert cells[MEMBERS, "1"].mean == 0
     assert cells[SCALE, "32"] == cells[WEIGHT, "3e-05"] == cells[MEMBERS, "8"]
     assert [verdict.ok for verdict in judge(artefact.expected(), cells)] == [True] * 4
-    artefact.analyse(plan, Done(sensitive(plan, {(MEMBERS, 16)}), {}), tmp_path)
+    write_runs(tmp_path / "runs.csv", runs_of(plan, Done(sensitive(plan, {(MEMBERS, 16)}), {}), paper_task))
     verdicts = judge(artefact.expected(), artefact.cells(tmp_path))
     assert [verdict.ok for verdict in verdicts] == [True, False, False, False]  # the ends are no worse: no sweet spot
 
 
-def test_stopped_by_its_time_limit_a_study_goes_on_to_the_same_result(tmp_path: Path) -> None:
+@pytest.fixture
+def _in_every_thread() -> Iterator[None]:
+    jax.config.update("jax_numpy_dtype_promotion", "standard")
+    yield
+    jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+
+@pytest.mark.usefixtures("_in_every_thread")
+def test_stopped_by_its_time_limit_a_study_goes_on_to_the_same_result(tmp_path: Path, capsys) -> None:
     """Too little time for anything: the job stops at its first evaluation; the same command without a limit ends it."""
     asked = ("reproduce", "cartpole", "--quick", "--methods", "SAC", "--seeds", 1)
-    whole = bbo(*asked, "--out", tmp_path / "whole")
-    assert whole.returncode == 0, whole.stderr
+    assert bbo_here(*asked, "--out", tmp_path / "whole") == 0
     stopped = bbo(*asked, "--out", tmp_path / "out", "--minutes", 0.03)
     assert stopped.returncode == 143, stopped.stderr
     assert "0 of 1 jobs are kept" in stopped.stderr
     assert "(100 of 300 steps are done): bbo reproduce cartpole --quick --methods SAC" in stopped.stderr
     assert not (tmp_path / "out").exists()
     (tmp_path / "out.part").rename(tmp_path / "moved.part")
-    ended = bbo(*asked, "--out", tmp_path / "moved")
-    assert ended.returncode == 0, ended.stderr
+    assert bbo_here(*asked, "--out", tmp_path / "moved") == 0
     for name in ("runs.csv", "curves.csv", "summary.csv"):
         assert (tmp_path / "moved" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert not (tmp_path / "moved.part").exists()
-    checked = bbo("check", "cartpole", "--results", tmp_path / "moved")
-    assert checked.returncode == 3
-    assert "0 of 2 cells agree with the paper." in checked.stdout
+    capsys.readouterr()
+    assert bbo_here("check", "cartpole", "--results", tmp_path / "moved") == 3
+    assert "0 of 2 cells agree with the paper." in capsys.readouterr().out
 
 
 def test_options_that_a_study_does_not_have() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from tests.sizes import EPISODES, MEMBERS, SIZES
 
 from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training
@@ -22,6 +23,8 @@ from bayesbellman.experiments.registry import artefact
 from bayesbellman.experiments.state_support import ARTEFACT as SUPPORT
 from bayesbellman.experiments.state_support.pictures import CELLS, counts
 
+CAR = "MountainCarContinuous-v0"
+
 
 @pytest.fixture(autouse=True)
 def _as_users_have_it():
@@ -33,7 +36,7 @@ def small(seeds: list[int], **changes):
     asked = {"steps": 60, "every": 20, "episodes": 2, **changes}
 
     def make(**floats) -> Training:
-        agent = SAC(hidden=(4,), **floats)
+        agent = SAC(hidden=(4,), num_critics=1, **floats)
         return Training(agent, MountainCar(time_limit=15), batch_size=8, buffer_size=60, warmup=20)
 
     return run_seeds(make, seeds, {"target_entropy": -np.ones(len(seeds))}, **asked)
@@ -45,7 +48,7 @@ def test_runs_side_by_side_are_what_they_are_alone() -> None:
     alone = small([4], moments=(20, 60), places=places, keep_visited=True)
     assert both.steps.tolist() == [20, 40, 60]
     assert both.evaluations.shape == (3, 2, 2)
-    assert both.values.shape == (2, 2, 2, 2)  # moments, seeds, critics, places
+    assert both.values.shape == (2, 2, 1, 2)  # moments, seeds, critics, places
     np.testing.assert_allclose(both.visited[1], alone.visited[0], rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(both.values[:, 1], alone.values[:, 0], rtol=1e-3, atol=1e-4)
     assert both.episodes.sum(axis=0).tolist() == [4, 4]
@@ -141,15 +144,11 @@ def test_support_is_counted_and_drawn(tmp_path: Path) -> None:
 
 def test_the_demonstration_leaves_a_report_with_both_agents(tmp_path: Path) -> None:
     """Tiny agents for two pieces; what they have learnt does not matter here."""
-    from bayesbellman.doors.agents import BBAC
-    from bayesbellman.doors.agents import SAC as Baseline
+    from bayesbellman.doors.agents import BBAC, SACStar
 
-    sizes = {"hidden": (4,), "batch_size": 8, "buffer_size": 2_000}
+    agents = (BBAC(CAR, ensemble_size=MEMBERS, **SIZES), SACStar(CAR, **SIZES))
     reported: list[int] = []
-    runs = [
-        run_agent(kind("MountainCarContinuous-v0", **sizes), 2_000, 2, lambda done, words: reported.append(done), False)
-        for kind in (BBAC, Baseline)
-    ]
+    runs = [run_agent(agent, 2_000, EPISODES, lambda done, words: reported.append(done), False) for agent in agents]
     assert reported == [1_000, 2_000] * 2
     history = DemoHistory(DemoSettings(), *runs)
     text = demo_analysis.write_report(history, tmp_path)

@@ -28,7 +28,9 @@ from bayesbellman.runs.arrays import read_arrays
 from bayesbellman.runs.live_folder import refuse_if_unusable_or_in_use
 
 TINY = {**SIZES, "ensemble_size": MEMBERS, "device": "cpu"}
-PLAN = Plan("MountainCarContinuous-v0", BBAC, TINY, steps=300, seeds=2, evaluate_every=100, episodes=EPISODES)
+TWO = {"seeds": 2, "side_by_side": 1}
+"""In turn: the program of one run is that of other tests"""
+PLAN = Plan("MountainCarContinuous-v0", BBAC, TINY, steps=300, evaluate_every=100, episodes=EPISODES, **TWO)
 
 
 @pytest.fixture(autouse=True, scope="module")
