@@ -362,6 +362,25 @@ def deep_sea() -> str:
     return "\n".join([*lines, "", words, "", *notes])
 
 
+def cartpole_levers_narrow() -> str:
+    """What each lever found with narrow networks, and how far its members disagree in the end."""
+    folder = RESULTS / "cartpole_levers_narrow"
+    columns = ("lever", "runs", "solved", "found a reward", "first reward, median", "rewarded episodes, median")
+    with (folder / "curves.csv").open(newline="", encoding="utf-8") as file:
+        last = {(row["group"], row["seed"]): float(row["disagreement"]) for row in csv.DictReader(file)}
+    lines = [f"| {' | '.join(columns)} | final return, IQM | disagreement in the end |", "|" + "---|" * 8]
+    with (folder / "summary.csv").open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            doubt = sorted(value for (group, _), value in last.items() if group == row["lever"])
+            ends = f"{row['final return, IQM']} | {doubt[0]:.2g} to {doubt[-1]:.2g}"
+            lines.append(f"| {' | '.join(row[name] for name in columns)} | {ends} |")
+    made = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    words = (
+        f"`bbo reproduce cartpole-levers`, seeds 0 to 2, commit {made['commit']} (whose default was narrow networks)"
+    )
+    return "\n".join([*lines, "", f"{words}, {made['machine']}, {made['seconds'] / 60:.1f} minutes."])
+
+
 def tsitsiklis() -> str:
     """Where each method ends on the triangle."""
     with (RESULTS / "tsitsiklis" / "summary.csv").open(newline="", encoding="utf-8") as file:
@@ -404,6 +423,7 @@ BLOCKS = {
     "nonlinear": (ROOT / "docs" / "nonlinear_experiments.md", nonlinear),
     "deep_sea": (ROOT / "docs" / "algorithms" / "boot_dqn.md", deep_sea),
     "nonlinear_tuning": (ROOT / "docs" / "nonlinear_experiments.md", nonlinear_tuning),
+    "cartpole_levers_narrow": (ROOT / "docs" / "cartpole-study.md", cartpole_levers_narrow),
     "tsitsiklis": (ROOT / "docs" / "tsitsiklis.md", tsitsiklis),
     "linear_quirks": (ROOT / "docs" / "linear_experiments.md", linear_quirks),
     "linear_speed": (ROOT / "docs" / "linear_experiments.md", linear_speed),

@@ -117,6 +117,7 @@ BLOCKS = [
     "deep_sea",
     "nonlinear",
     "nonlinear_tuning",
+    "cartpole_levers_narrow",
     "tsitsiklis",
     "randomised_prior",
     "nonlinear_speed",
