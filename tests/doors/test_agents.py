@@ -26,6 +26,7 @@ from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
 
 CAR = "MountainCarContinuous-v0"
+PAPERS = {"recipe": "paper"}
 
 
 @pytest.fixture(autouse=True)
@@ -159,6 +160,15 @@ def test_masks_and_noise_are_the_pure_agents() -> None:
     assert (pure.bootstrap, pure.target_noise) == (0.5, 0.1)
 
 
+def test_recipes_are_what_is_left_out() -> None:
+    ours, papers, own = (
+        bb.BBAC(CAR, **given, **SIZES) for given in ({}, PAPERS, {**PAPERS, "exploration_entropy": 2.0})
+    )
+    assert [agent.pure.exploration_entropy for agent in (ours, papers, own)] == [1.0, 0.0, 2.0]
+    assert bb.BAC(CAR, **PAPERS, **SIZES).pure.exploration_entropy == 0
+    assert bb.BBAC(CAR, exploration_noise=0.5, **SIZES).pure.exploration_noise == 0.5
+
+
 def test_same_seed_same_numbers_and_two_differ() -> None:
     def final(seed: int) -> np.ndarray:
         return bb.SACStar(CAR, seed=seed, **SIZES).learn(80).uncertainty([0.1, 0.0]).mean
@@ -217,6 +227,8 @@ def test_our_environments_as_objects() -> None:
         ({"prior_weight": -1.0}, r"prior_weight is -1\.0"),
         ({"prior_scale": -1.0}, r"prior_scale is -1\.0"),
         ({"bootstrap": 0.0}, r"bootstrap is 0\.0"),
+        ({"recipe": "best"}, "recipe is 'best'; accepted are 'ours', 'paper'"),
+        ({"exploration_noise": -1.0}, r"exploration_noise is -1\.0"),
         ({"target_smoothing": 2.0}, "it must be at most 1"),
         ({"num_envs": 0}, "num_envs is 0"),
         ({"device": "tpu"}, "device is 'tpu'"),

@@ -71,8 +71,12 @@ class AgentSettings:
     """Factor of the prior functions: of the size of returns that seem possible. For bbac, bac and boot-dqn."""
     prior_weight: float | None = None
     """Weight of the prior on parameters. Not for sac and sac-star."""
+    recipe: Literal["ours", "paper"] | None = None
+    """What settings are that are left out: those that explore best by our studies, or the paper's. For bbac and bac."""
     exploration_entropy: float | None = None
     """Share of the entropy that exploring actors are rewarded with. For bbac and bac."""
+    exploration_noise: float | None = None
+    """Of exploring actors' actions, in units of their own deviation; 0: their mean action. For bbac and bac."""
     target_period: int | None = None
     """Updates from one step of the target networks to the next. For boot-dqn and dqn."""
     double: bool | None = None
