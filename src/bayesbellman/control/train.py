@@ -109,23 +109,26 @@ class Training(eqx.Module):
         A number that is known when this is compiled (an int) spares a GPU a word with its host at every step. The two
         kinds are different programs, and so equal to rounding only.
         """
-        shapes = jax.eval_shape(lambda: self._step(state, learn)[2])
-        nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+        shapes = jax.eval_shape(lambda: self._step(state, learn)[1:])
+        no_transition, _, nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
         returns = jnp.full(CHUNK, jnp.nan, state.episode_return.dtype)
 
         def one(_: Int[Array, ""], carry: tuple) -> tuple:
-            state, trace = carry
-            state, ended, metrics = self._step(state, learn)
+            state, latest, is_there, trace = carry
+            state = stored(state, latest, is_there)
+            state, latest, ended, metrics = self._step(state, learn)
             place = jnp.where(ended[0], trace.episodes, CHUNK)  # beyond the end: nothing is written
             gathered = Trace(
                 trace.returns.at[place].set(ended[1], mode="drop"),
                 trace.episodes + ended[0].astype(jnp.int32),
                 jax.tree.map(lambda a, b: a + b, trace.metrics, metrics),
             )
-            return state, gathered
+            return state, latest, jnp.ones((), bool), gathered
 
         start = Trace(returns, jnp.zeros((), jnp.int32), nothing)
-        state, trace = jax.lax.fori_loop(0, num_steps, one, (state, start))
+        begun = (state, no_transition, jnp.zeros((), bool), start)
+        state, latest, is_there, trace = jax.lax.fori_loop(0, num_steps, one, begun)
+        state = stored(state, latest, is_there)
         means = jax.tree.map(
             lambda total: total / jnp.maximum(jnp.asarray(num_steps), 1).astype(total.dtype), trace.metrics
         )
@@ -186,10 +189,10 @@ class Training(eqx.Module):
         return jax.lax.while_loop(going_on, one, begun)[2]
 
     def updates(self, run_key: Key[Array, ""], start: int, stop: int) -> list[Update]:
-        """What was done from one step to another, each of which stored a transition."""
+        """What was done from one step to another: each drew from what those before it had stored."""
         steps = range(max(start, self.warmup), stop)
         keys = (step_keys(run_key, step) for step in steps)
-        return [Update(step, step + 1, key.draw, key.update) for step, key in zip(steps, keys, strict=True)]
+        return [Update(step, step, key.draw, key.update) for step, key in zip(steps, keys, strict=True)]
 
     def disagreement(self, key: Key[Array, ""], state: TrainState) -> Float[Array, ""]:
         """Standard deviation of the members' values at a batch of replay, on average."""
@@ -200,18 +203,21 @@ class Training(eqx.Module):
         outcome = self.env.step(key, env, for_environment(self.env.spaces.action, action))
         return transition_of(self.env, env, action, outcome, self.agent.discount), outcome
 
-    def _step(self, state: TrainState, learn: bool) -> tuple[TrainState, tuple, dict[str, Array]]:
-        """One step of the environment and, with ``learn``, one update; whether an episode ended, and its return."""
+    def _step(self, state: TrainState, learn: bool) -> tuple[TrainState, Transition, tuple, dict[str, Array]]:
+        """One step of the environment and, with ``learn``, one update; whether an episode ended, and its return.
+
+        The update is from what was stored before, and the new transition is stored with the next step: so the two do
+        not wait for each other.
+        """
         keys = step_keys(state.key, state.step)
         if learn:
             action = self.agent.act(keys.act, state.agent, state.context, self.env.observe(state.env))
         else:
             action = any_action(keys.act, self.env.spaces.action)
         transition, outcome = self._play(keys.env, state.env, action)
-        replay = state.replay.add(transition)
         agent, metrics = state.agent, {}
         if learn:
-            drawn = replay.sample(keys.draw, self.batch_size)
+            drawn = state.replay.sample(keys.draw, self.batch_size)
             agent, metrics = self.agent.update(keys.update, agent, drawn.transitions, drawn.index)
         ended = outcome.terminated | outcome.truncated
         gathered = state.episode_return + outcome.reward
@@ -223,13 +229,18 @@ class Training(eqx.Module):
             agent=agent,
             env=where_ended(self.env.reset(keys.reset), outcome.state),
             context=where_ended(self.agent.begin_episode(keys.begin, agent), state.context),
-            replay=replay,
+            replay=state.replay,
             episode_return=jnp.where(ended, jnp.zeros_like(gathered), gathered),
             episode_steps=jnp.where(ended, jnp.zeros_like(state.episode_steps), state.episode_steps + 1),
             step=state.step + 1,
             key=state.key,
         )
-        return following, (ended, gathered), metrics
+        return following, transition, (ended, gathered), metrics
+
+
+def stored(state: TrainState, transition: Transition, is_there: Bool[Array, ""]) -> TrainState:
+    """With the transition in replay, if there is one."""
+    return eqx.tree_at(lambda state: state.replay, state, state.replay.add(transition, is_there))
 
 
 def check_sizes(batch_size: int, buffer_size: int, warmup: int) -> None:

@@ -32,13 +32,10 @@ def plan(request: Request) -> Plan:
     if more:
         raise ValueError("--variants: sensitivity has one width at a time, narrow or wide")
     size = size if request.quick else replace(size, hidden=WIDTHS[width])
-    jobs = [_job("paper", [(MEMBERS, PAPER[MEMBERS])], size)]
-    for axis in axes:
-        others = [(axis, value) for value in AXES[axis] if value != PAPER[axis]]
-        if axis == MEMBERS:
-            jobs += [_job(f"members.{int(value)}", [(axis, value)], size) for axis, value in others]
-        else:
-            jobs += [_job(*part, size) for part in cut(axis.replace(" ", "-"), others, size)]
+    changes = [(axis, value) for axis in axes for value in AXES[axis] if value != PAPER[axis]]
+    floats = [(MEMBERS, PAPER[MEMBERS]), *(change for change in changes if change[0] != MEMBERS)]
+    jobs = [_job(*part, size) for part in cut("prior", floats, size)]
+    jobs += [_job(f"members.{int(value)}", [(axis, value)], size) for axis, value in changes if axis == MEMBERS]
     return Plan({"size": asdict(size), "axes": list(axes), "width": width}, "steps", tuple(jobs))
 
 

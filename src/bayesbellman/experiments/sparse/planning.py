@@ -10,9 +10,9 @@ from bayesbellman.experiments.artefact import Job, Request
 from bayesbellman.experiments.sparse.runs import Row, Size, run_rows
 from bayesbellman.experiments.sparse.task import Task
 
-JOB_STEPS = 20_000_000
-"""Of all runs of a job together, at most, where it has several groups: finished jobs are kept and can be carried, and
-one NVIDIA H200 takes a quarter of an hour for so many."""
+JOB_STEPS = 30_000_000
+"""Of all runs of a job together, at most, where it has several groups: finished jobs are kept and can be carried. One
+NVIDIA H200 takes some twenty minutes for so many; with more jobs it has fewer runs at a time, and is slower."""
 
 Group = TypeVar("Group")
 Programs = Mapping[str, Callable[..., AbstractAgent]]
