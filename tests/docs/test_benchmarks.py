@@ -13,14 +13,18 @@ ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results" / "benchmarks"
 
 
-@pytest.fixture(scope="module")
-def suite() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("suite", ROOT / "benchmarks" / "suite.py")
+def script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def suite() -> ModuleType:
+    return script("suite")
 
 
 def test_every_committed_measurement_is_in_the_history(suite: ModuleType) -> None:
@@ -58,3 +62,17 @@ def test_a_part_whose_peers_are_missing_says_how_to_get_them(suite: ModuleType, 
     part = suite.PARTS["discrete"]._replace(environment=".venv-that-is-not-there")
     with pytest.raises(SystemExit, match="make bench makes it"):
         suite.run(part, tmp_path, False)
+
+
+def test_what_the_profiler_of_kernels_wrote_is_read_in_one_unit() -> None:
+    kernels = script("kernels")
+    said = """==PROF== Profiling "two_hidden_forward": 100%
+"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"
+"0","two_hidden_forward","gpu__time_duration.sum","nsecond","24,800"
+"0","two_hidden_forward","launch__registers_per_thread","register/thread","220"
+"0","two_hidden_forward","something else","%","1"
+"""
+    assert kernels.measured(said) == {"microseconds": pytest.approx(24.8), "registers a thread": 220.0}
+    with pytest.raises(ValueError, match=r"ncu measured nothing: .*no permission"):
+        kernels.measured("==ERROR== no permission")
+    assert kernels.useful_flop("forward", 20) == 2 * 160 * 256 * 2 * 256**2
