@@ -65,4 +65,6 @@ def draw_support(
             axes.axvline(0.45, color=FAINT, lw=0.8, ls=":")
             axes.set_xlabel("position")
             axes.set_yticks([-0.05, 0, 0.05])
+            if column is columns[0]:
+                axes.set_ylabel("velocity")
         return figure
