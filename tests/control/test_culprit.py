@@ -15,6 +15,7 @@ from bayesbellman.envs.mountain_car import MountainCar
 
 WARMUP = 20
 TRAINING = Training(SAC(hidden=(8,)), MountainCar(), batch_size=16, buffer_size=500, warmup=WARMUP)
+learn = jax.jit(lambda state, number: TRAINING.advance(state, number, True))
 
 
 @pytest.fixture(autouse=True)
@@ -41,29 +42,27 @@ def broken(state: TrainState, place: int) -> TrainState:
 
 def test_the_first_batch_that_holds_it_is_found(before: TrainState) -> None:
     state = broken(before, 3)
-    after, trace = jax.jit(lambda state: TRAINING.advance(state, 60, True))(state)
+    after, trace = learn(state, jnp.asarray(60))
     assert not np.isfinite(trace.metrics["critic_loss"])
     updates = TRAINING.updates(after.key, WARMUP, int(after.step))
     assert [update.step for update in updates] == list(range(WARMUP, WARMUP + 60))
     found = find_culprit(TRAINING.agent, state.agent, after.replay, updates, 16)
     assert found is not None
-    drawn = [
-        np.asarray(type(after.replay)(after.replay.ring, jnp.asarray(update.stored)).sample(update.draw_key, 16).index)
-        for update in updates
-    ]
+    index_of = jax.jit(lambda stored, key: type(after.replay)(after.replay.ring, stored).sample(key, 16).index)
+    drawn = [np.asarray(index_of(jnp.asarray(update.stored), update.draw_key)) for update in updates]
     first = next(update.step for update, index in zip(updates, drawn, strict=True) if 3 in index)
     assert found.step == first
     assert np.isinf(found.batch.reward[found.index == 3]).all()
     assert np.isfinite(found.batch.reward[found.index != 3]).all()
     assert set(found.arrays()) >= {"step", "index", "observation", "action", "reward", "discount", "next_observation"}
     # It is this update, and none before it, that breaks the loop's own agent.
-    until, _ = jax.jit(lambda state: TRAINING.advance(state, first - WARMUP, True))(state)
+    until, _ = learn(state, jnp.asarray(first - WARMUP))
     assert bool(no_nan(until.agent))
-    beyond, _ = jax.jit(lambda state: TRAINING.advance(state, first - WARMUP + 1, True))(state)
+    beyond, _ = learn(state, jnp.asarray(first - WARMUP + 1))
     assert not bool(no_nan(beyond.agent))
 
 
 def test_where_nothing_is_wrong_nothing_is_found(before: TrainState) -> None:
-    after, _ = jax.jit(lambda state: TRAINING.advance(state, 30, True))(before)
+    after, _ = learn(before, jnp.asarray(30))
     updates = TRAINING.updates(after.key, WARMUP, int(after.step))
     assert find_culprit(TRAINING.agent, before.agent, after.replay, updates, 16) is None

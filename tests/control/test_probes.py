@@ -32,8 +32,10 @@ TELLING = ("delayed-reward", "observed-best-action", "time-limit")
 
 
 def case(name: str, probe: str):
-    """Time limits are the loop's to tell from ends, and all agents have one loop: one agent is enough for every day."""
-    quick = name in (("SAC",) if probe == "time-limit" else ("BBAC", "SAC", "BootDQN")) and probe in TELLING
+    """Every day: values that propagate, of each kind of agent; actions that depend on what is observed, of each kind of
+    actions; and time limits, which all agents' one loop tells from ends, of one."""
+    daily = {"delayed-reward": ("BBAC", "SAC", "BootDQN"), "observed-best-action": ("SAC", "BootDQN")}
+    quick = name in daily.get(probe, ("SAC",) if probe in TELLING else ())
     return pytest.param(name, probe, marks=() if quick else pytest.mark.slow)
 
 

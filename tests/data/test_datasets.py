@@ -45,6 +45,7 @@ def test_cart_pole_features_and_measure_are_the_benchmark_s(name: str, x64: None
     np.testing.assert_allclose(error_of_zero(problem), ERROR_OF_ZERO[name], atol=6e-6)
 
 
+@pytest.mark.slow
 def test_twenty_links_measure_is_the_benchmark_s(x64: None) -> None:
     for name in ("link20_imp_onpolicy", "link20_imp_offpolicy"):
         problem = linear_task(name).problem()

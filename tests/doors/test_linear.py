@@ -163,6 +163,7 @@ def test_works_the_same_whatever_the_precision_of_jax(x64: None) -> None:
     np.testing.assert_array_equal(inside.sample(0, 3), draws)
 
 
+@pytest.mark.slow
 def test_each_width_covers_what_it_is_about() -> None:
     """A ring of 3 states walked deterministically with Gaussian rewards: the targets' noise is the rewards', exactly.
 

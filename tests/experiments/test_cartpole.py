@@ -214,6 +214,7 @@ def _in_every_thread() -> Iterator[None]:
     jax.config.update("jax_numpy_dtype_promotion", "strict")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_in_every_thread")
 def test_stopped_by_its_time_limit_a_study_goes_on_to_the_same_result(tmp_path: Path, capsys) -> None:
     """Too little time for anything: the job stops at its first evaluation; the same command without a limit ends it."""

@@ -42,6 +42,7 @@ def small(seeds: list[int], **changes):
     return run_seeds(make, seeds, {"target_entropy": -np.ones(len(seeds))}, **asked)
 
 
+@pytest.mark.slow
 def test_runs_side_by_side_are_what_they_are_alone() -> None:
     places = np.array([[0.0, 0.0], [-0.5, 0.01]])
     both = small([3, 4], moments=(20, 60), places=places, keep_visited=True)

@@ -35,6 +35,7 @@ def test_an_agent_has_learnt_when_one_episode_in_ten_found_the_treasure() -> Non
     np.testing.assert_array_equal(learning_times(found), [22, 5, np.inf, np.inf])
 
 
+@pytest.mark.slow
 def test_a_run_is_the_same_beside_others() -> None:
     size = QUICK
     with jax.numpy_dtype_promotion("standard"):  # inside optax's Adam

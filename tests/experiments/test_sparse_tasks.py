@@ -101,6 +101,7 @@ def test_what_is_planned() -> None:
                 artefact.plan(bad)
 
 
+@pytest.mark.slow
 def test_runs_are_made_and_shown(tmp_path: Path) -> None:
     """Tiny ones of SAC on each task, and what is left of them; `test_cartpole` has runs of BBAC."""
     plan = sparse_tasks.ARTEFACT.plan(Request(quick=True))
