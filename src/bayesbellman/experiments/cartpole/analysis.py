@@ -26,5 +26,4 @@ REPORT = (
     paragraph("Mean-action returns of the policy that was learnt.", SOLVED, REWARDED, MEDIANS, FILES),
     CURVES,
     TABLE,
-    "{words}",
 )

@@ -39,6 +39,5 @@ REPORT = (
         "RP-BBAC with one thing changed at a time; `base` is its default recipe.", SOLVED, REWARDED, MEDIANS, FILES
     ),
     TABLE,
-    "{words}",
     CURVES,
 )

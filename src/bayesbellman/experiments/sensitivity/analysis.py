@@ -77,6 +77,5 @@ REPORT = (
     ),
     "![Final returns of every run; filled: solved](sensitivity.png)",
     TABLE,
-    "{words}",
     CURVES,
 )

@@ -101,7 +101,6 @@ def write_study(
     report: Sequence[str],
     task_of: TaskOf,
     more: Mapping[str, Figure] | None = None,
-    words: str = "",
 ) -> str:
     """``what`` names the groups of runs. ``report``: its parts, before `ENDING`. ``more``: figures that come first."""
     results, runs = in_order(plan, done), runs_of(plan, done, task_of)
@@ -121,14 +120,13 @@ def write_study(
         failures=failures,
         table=markdown(header, rows),
         seeds=markdown((what, *SEED_HEADER), seed_rows(runs)),
-        words=words,
         curves=shown(curves),
         pictures=shown(pictures),
         minutes=f"{done.seconds / 60:.1f}",
         origin=json.dumps(made_by, indent=2),
     )
     (folder / "report.md").write_text(text, encoding="utf-8")
-    return "\n".join(part for part in (aligned(header, rows), words, failures) if part)
+    return "\n".join(part for part in (aligned(header, rows), failures) if part)
 
 
 def shown(figures: Mapping[str, Figure]) -> str:

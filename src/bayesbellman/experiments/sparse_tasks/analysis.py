@@ -27,5 +27,4 @@ REPORT = (
     TABLE,
     "{curves}",
     "{seeds}",
-    "{words}",
 )
