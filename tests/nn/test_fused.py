@@ -27,12 +27,27 @@ def network(key: Array, out: int = OUT) -> Layers:
 def plain(net: Layers, inputs: tuple) -> Array:
     """With operands rounded as in the kernels; gradients pass through the rounding."""
 
-    def rounded(x: Array) -> Array:
-        return x + jax.lax.stop_gradient(x.astype(jnp.float16).astype(x.dtype) - x)
+    def as_if(x: Array, rounded: Array) -> Array:
+        return x + jax.lax.stop_gradient(rounded - x)
 
-    first = jnp.maximum(jnp.concatenate(inputs, axis=-1) @ net.first.T + net.first_bias, 0.0)
-    second = jnp.maximum(rounded(first) @ rounded(net.second).T + net.second_bias, 0.0)
+    def half(x: Array) -> Array:
+        return as_if(x, x.astype(jnp.float16).astype(x.dtype))
+
+    before = jnp.concatenate(inputs, axis=-1)
+    first = as_if(before @ net.first.T + net.first_bias, first_layer(net, before))
+    second = jnp.maximum(half(jnp.maximum(first, 0.0)) @ half(net.second).T + net.second_bias, 0.0)
     return second @ net.last.T + net.last_bias
+
+
+def first_layer(net: Layers, inputs: Array) -> Array:
+    """By the leading eight bits of each factor and the next eight, but for the product of the latter."""
+
+    def parts(x: Array) -> tuple[Array, Array]:
+        high = jax.lax.reduce_precision(x, 8, 7)
+        return high, jax.lax.reduce_precision(x - high, 8, 7)
+
+    (high, low), (of_high, of_low) = parts(inputs), parts(net.first)
+    return high @ of_high.T + low @ of_high.T + high @ of_low.T + sum(parts(net.first_bias))
 
 
 def differences(a: Array, b: Array) -> float:
@@ -99,6 +114,18 @@ def test_the_gradient_of_a_value_for_actions_is_that_of_plain_products(shares: i
     expected, expected_values = jax.grad(partial(least, by_products), has_aux=True)(action)
     assert differences(values, expected_values) < 1e-5
     assert differences(found, expected) < 2**-10
+
+
+@pytest.mark.parametrize("number", [1, 4, 5, 10, 32])
+def test_the_first_layer_is_good_to_fifteen_bits(number: int) -> None:
+    keys = jax.random.split(jax.random.key(number), 3)
+    inputs, first = (1e6 * jax.random.normal(key, (ROWS, number)) for key in keys[:2])
+    bias = 1e12 * jax.random.normal(keys[2], (ROWS,))
+    ours = fused._first_factors(first, bias)
+    found = fused._product(fused._input_factors(list(inputs.T), ours.shape[1]), ours, 1, 1)
+    exact = np.float64(inputs) @ np.float64(first).T + np.float64(bias)
+    sizes = np.abs(np.float64(inputs)) @ np.abs(np.float64(first)).T + np.abs(np.float64(bias))
+    assert np.max(np.abs(found - exact) / sizes) < 2**-15
 
 
 @pytest.mark.parametrize("size", [1e-12, 1e12])

@@ -211,7 +211,10 @@ class Training(eqx.Module):
         """
         keys = step_keys(state.key, state.step)
         if learn:
-            action = self.agent.act(keys.act, state.agent, state.context, self.env.observe(state.env))
+            # Behind a barrier: XLA would make one operation of acting and of the update of the same parameters, which
+            # waits for their gradient.
+            known = jax.lax.optimization_barrier(state.agent)
+            action = self.agent.act(keys.act, known, state.context, self.env.observe(state.env))
         else:
             action = any_action(keys.act, self.env.spaces.action)
         transition, outcome = self._play(keys.env, state.env, action)

@@ -2,11 +2,12 @@
 
 Written as products and sums, such a network spends its time on moving activations through memory. Here a program of
 the GPU takes some rows of a batch through all layers: the first hidden layer is worked out from the few inputs where it
-is needed, the second stays in registers. Parameters, their gradients and all else are float32, and products of hidden
-layers sum in float32; their operands are rounded. Values and their gradients for inputs have operands of 11 bits
-(float16), as many as a GPU's own float32 products by default (TF32): a critic is a small difference of two large
-numbers, what is learnt and the prior, and with 8 bits it can be seen (benchmarks/NOTES.md). Gradients for parameters
-have 8 (bfloat16) and so the range of float32: nothing cancels there, but some are tiny.
+is needed, the second stays in registers. Parameters, their gradients and all else are float32, and products sum in
+float32; their operands are rounded. In the first layer they keep 16 bits. In values and their gradients for inputs,
+hidden layers have operands of 11 bits (float16), as many as a GPU's own float32 products by default (TF32): a critic is
+a small difference of two large numbers, what is learnt and the prior, and with 8 bits it can be seen
+(benchmarks/NOTES.md). Gradients for parameters have 8 (bfloat16) and so the range of float32: nothing cancels there,
+but some are tiny.
 
 Where networks are few, some programs share the hidden units of each, and their results are summed: a GPU has more
 programs at a time than a few networks have rows.
@@ -16,6 +17,7 @@ Gradients are of first order, in reverse mode.
 
 from collections.abc import Sequence
 from functools import partial, reduce
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -30,6 +32,8 @@ SLICE = 64
 """Units of a hidden layer that it takes at a time"""
 HALVES = 2
 """Parts of the first hidden layer, at least, that share the work on parameters' gradients"""
+SMALLEST = 16
+"""Side of a matrix that the matrix units take"""
 MOST_INPUTS = 32
 """With more, a first layer is a product of its own."""
 WIDTHS = (128, 256)
@@ -48,6 +52,16 @@ class Layers(NamedTuple):
 
     first: Float[Array, "h1 d"]
     first_bias: Float[Array, " h1"]
+    second: Float[Array, "h2 h1"]
+    second_bias: Float[Array, " h2"]
+    last: Float[Array, "out h2"]
+    last_bias: Float[Array, " out"]
+
+
+class Ready(NamedTuple):
+    """The same, with factors as the kernels' products take them; the first bias is one of them (`_first_factors`)."""
+
+    first: Float[Array, "h1 factors"]
     second: Float[Array, "h2 h1"]
     second_bias: Float[Array, " h2"]
     last: Float[Array, "out h2"]
@@ -147,14 +161,15 @@ two_hidden.defvjp(_two_hidden_forward, _two_hidden_backward, symbolic_zeros=True
 def _forward(nets: tuple[Layers, ...], inputs: Inputs, keep: bool, how: How) -> tuple[Array, ...]:
     """The outputs and, if they are to be kept, the units of both hidden layers."""
     rows, (h2, h1), out = inputs[0].shape[0], nets[0].second.shape, nets[0].last.shape[0]
+    ready = [_for_values(net) for net in nets]
 
     def kernel(*refs: Any) -> None:
         parts, refs = refs[: len(inputs)], refs[len(inputs) :]
-        results, mine = refs[6 * len(nets) :], pl.program_id(2)
+        results, mine = refs[len(Ready._fields) * len(nets) :], pl.program_id(2)
 
-        def of(net: Layers) -> None:
+        def of(net: Ready) -> None:
             keeper = (results[1], lambda k: lax.rem(k, how.shares) == mine) if keep else None
-            hidden = _second_hidden(_columns(parts), net, keeper)
+            hidden = _second_hidden(_input_factors(_columns(parts), net.first.shape[1]), net, keeper)
             _write_outputs(results[0], hidden, net, mine)
             if keep:
                 results[2][...] = hidden.astype(jnp.bfloat16)
@@ -168,7 +183,7 @@ def _forward(nets: tuple[Layers, ...], inputs: Inputs, keep: bool, how: How) -> 
     outputs, *units = _call(
         kernel,
         (rows // how.rows, len(nets), how.shares),
-        [*(_rows(part, how) for part in inputs), *(spec for net in nets for spec in _shared(net, how.shares))],
+        [*(_rows(part, how) for part in inputs), *(spec for net in ready for spec in _shared(net, how.shares))],
         [_result(out, how), *(spec for spec, _ in units)],
         [
             jax.ShapeDtypeStruct((how.shares, len(nets), rows, out), jnp.float32),
@@ -176,7 +191,7 @@ def _forward(nets: tuple[Layers, ...], inputs: Inputs, keep: bool, how: How) -> 
         ],
         "forward",
         how,
-    )(*inputs, *_for_values(nets))
+    )(*inputs, *chain(*ready))
     return jnp.sum(outputs, axis=0), *units
 
 
@@ -198,14 +213,15 @@ def _with_input_gradient(
     asked_for = [asked for part, asked in zip(inputs, wanted, strict=True) for _ in range(part.shape[1])]
     places = [place for place, asked in enumerate(asked_for) if asked]
     given = () if slopes is None else (slopes,)
+    ready = [_for_values(net) for net in nets]
 
     def kernel(*refs: Any) -> None:
         parts, slopes, refs = refs[: len(inputs)], refs[len(inputs) :][: len(given)], refs[len(inputs) + len(given) :]
-        (outputs, *results), mine = refs[6 * len(nets) :], pl.program_id(2)
+        (outputs, *results), mine = refs[len(Ready._fields) * len(nets) :], pl.program_id(2)
 
-        def of(net: Layers) -> None:
-            columns = _columns(parts)
-            hidden = _second_hidden(columns, net)
+        def of(net: Ready) -> None:
+            factors = _input_factors(_columns(parts), net.first.shape[1])
+            hidden = _second_hidden(factors, net)
             _write_outputs(outputs, hidden, net, mine)
             size, directions = _directions(_columns(slopes), how)
             back = _half(_back_to_second(directions, net, slice(None), hidden))
@@ -213,8 +229,9 @@ def _with_input_gradient(
             def add(k: Any, totals: tuple) -> tuple:
                 at = pl.ds(k * SLICE, SLICE)
                 slope = _product(back, net.second[:, at], 1, 0)
-                slope = jnp.where(_first_hidden(columns, net, at) > 0, slope, 0.0)
-                along = [jnp.sum(slope * net.first[at, place][None, :], axis=1) for place in places]
+                slope = jnp.where(_first_hidden(factors, net, at) > 0, slope, 0.0)
+                weights = [_first_weights(net, at, place, len(asked_for)) for place in places]
+                along = [jnp.sum(slope * weight[None, :], axis=1) for weight in weights]
                 return tuple(total + one for total, one in zip(totals, along, strict=True))
 
             totals = lax.fori_loop(0, width // SLICE, add, tuple(jnp.zeros(how.rows, jnp.float32) for _ in places))
@@ -231,13 +248,13 @@ def _with_input_gradient(
         [
             *(_rows(part, how) for part in inputs),
             *(pl.BlockSpec((None, how.rows, out), lambda i, n, j: (n, i, 0)) for _ in given),
-            *(spec for net in nets for spec in _shared(net, how.shares)),
+            *(spec for net in ready for spec in _shared(net, how.shares)),
         ],
         [_result(size, how) for size in sizes],
         [jax.ShapeDtypeStruct((how.shares, len(nets), rows, size), jnp.float32) for size in sizes],
         "inputs",
         how,
-    )(*inputs, *given, *_for_values(nets))
+    )(*inputs, *given, *chain(*ready))
     gradients = iter(jnp.sum(one, axis=0) for one in found)
     return jnp.sum(outputs, axis=0), tuple(next(gradients) if asked else None for asked in wanted)
 
@@ -327,12 +344,12 @@ def _parameter_gradient(
     )
 
 
-def _second_hidden(columns: list, net: Layers, keeper: tuple | None = None) -> Float[Array, "rows share"]:
+def _second_hidden(factors: Array, net: Ready, keeper: tuple | None = None) -> Float[Array, "rows share"]:
     """This program's share of it. All need the first layer; ``keeper``: where to keep which slices of it."""
 
     def add(k: Any, total: Array) -> Array:
         at = pl.ds(k * SLICE, SLICE)
-        units = _first_hidden(columns, net, at)
+        units = _first_hidden(factors, net, at)
         if keeper is not None:
             kept, is_mine = keeper
 
@@ -343,26 +360,58 @@ def _second_hidden(columns: list, net: Layers, keeper: tuple | None = None) -> F
         return total + _product(_half(units), net.second[:, at], 1, 1)
 
     share, h1 = net.second.shape
-    total = lax.fori_loop(0, h1 // SLICE, add, jnp.zeros((columns[0].shape[0], share), jnp.float32))
+    total = lax.fori_loop(0, h1 // SLICE, add, jnp.zeros((factors.shape[0], share), jnp.float32))
     return jnp.maximum(total + net.second_bias[...][None, :], 0.0)
 
 
-def _write_outputs(outputs: Any, hidden: Float[Array, "rows share"], net: Layers, mine: Any) -> None:
+def _write_outputs(outputs: Any, hidden: Float[Array, "rows share"], net: Ready, mine: Any) -> None:
     """What these units add to them."""
     for k in range(net.last.shape[0]):
         bias = jnp.where(mine == 0, net.last_bias[k], 0.0)
         outputs[:, k] = jnp.sum(hidden * net.last[k, :][None, :], axis=1) + bias
 
 
-def _first_hidden(columns: list, net: Layers, at: Any) -> Float[Array, "rows slice"]:
+def _first_hidden(factors: Float[Array, "rows factors"], net: Ready, at: Any) -> Float[Array, "rows slice"]:
     """Units ``at`` of the first hidden layer."""
-    total = net.first_bias[at][None, :]
+    return jnp.maximum(_product(factors, net.first[at, :], 1, 1), 0.0)
+
+
+def _parted(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    """The nearest number of 8 bits, and what is left: as two factors of bfloat16 they are good to 16.
+
+    By its bits: XLA takes a conversion there and back for nothing to be done.
+    """
+    leading = (lax.bitcast_convert_type(x, jnp.uint32) + jnp.uint32(0x8000)) & jnp.uint32(0xFFFF0000)
+    high = lax.bitcast_convert_type(leading, jnp.float32)
+    return high, x - high
+
+
+def _first_factors(first: Float[Array, "h1 d"], bias: Float[Array, " h1"]) -> Float[Array, "h1 factors"]:
+    """With `_input_factors`, whose product with these is the first layer: what is low times low is left out."""
+    (high, low), biases = _parted(first), _parted(bias)
+    found = jnp.concatenate([high, low, high, *(one[:, None] for one in biases)], axis=1)
+    size = max(SMALLEST, pl.next_power_of_2(found.shape[1]))
+    return jnp.pad(found, ((0, 0), (0, size - found.shape[1]))).astype(jnp.bfloat16)
+
+
+def _input_factors(columns: list, size: int) -> Float[Array, "rows factors"]:
+    """High, high, low, and ones for the biases and beyond them, where `_first_factors` has zeros."""
+    number = len(columns)
+    place = lax.broadcasted_iota(jnp.int32, (columns[0].shape[0], size), 1)
+    found = jnp.where(place >= 3 * number, 1.0, 0.0)
     for k, column in enumerate(columns):
-        total = total + column[:, None] * net.first[at, k][None, :]
-    return jnp.maximum(total, 0.0)
+        high, low = _parted(column)
+        found = jnp.where((place == k) | (place == number + k), high[:, None], found)
+        found = jnp.where(place == 2 * number + k, low[:, None], found)
+    return found.astype(jnp.bfloat16)
 
 
-def _back_to_second(slopes: list, net: Layers, at: Any, units: Array) -> Float[Array, "rows slice"]:
+def _first_weights(net: Ready, at: Any, place: int, number: int) -> Float[Array, " slice"]:
+    """Of one of so many inputs, put together again."""
+    return net.first[at, place].astype(jnp.float32) + net.first[at, number + place].astype(jnp.float32)
+
+
+def _back_to_second(slopes: list, net: Layers | Ready, at: Any, units: Array) -> Float[Array, "rows slice"]:
     """Gradients at units of the second hidden layer, before their rectifiers, given those at the outputs."""
     back = slopes[0][:, None] * net.last[0, at][None, :]
     for k, slope in enumerate(slopes[1:], 1):
@@ -395,11 +444,11 @@ def _product(a: Array, b: Array, of_a: int, of_b: int) -> Array:
 def _in_turn(refs: tuple, number: int, of: Any) -> None:
     """What the second axis of the grid tells: which network this program is for."""
     for n in range(number):
-        pl.when(pl.program_id(1) == n)(partial(of, Layers(*refs[6 * n :][:6])))
+        pl.when(pl.program_id(1) == n)(partial(of, Ready(*refs[len(Ready._fields) * n :][: len(Ready._fields)])))
 
 
-def _for_values(nets: tuple[Layers, ...]) -> list[Array]:
-    return [layer for net in nets for layer in net._replace(second=_half(net.second))]
+def _for_values(net: Layers) -> Ready:
+    return Ready(_first_factors(net.first, net.first_bias), _half(net.second), *net[3:])
 
 
 def _whole(x: Array) -> pl.BlockSpec:
@@ -415,12 +464,11 @@ def _result(size: int, how: How) -> pl.BlockSpec:
     return pl.BlockSpec((None, None, how.rows, size), lambda i, n, j: (j, n, i, 0))
 
 
-def _shared(net: Layers, shares: int) -> list[pl.BlockSpec]:
+def _shared(net: Ready, shares: int) -> list[pl.BlockSpec]:
     """Of the second hidden layer and of what follows it, each program has its share."""
     (h2, h1), out = net.second.shape, net.last.shape[0]
     return [
         _whole(net.first),
-        _whole(net.first_bias),
         pl.BlockSpec((h2 // shares, h1), lambda i, n, j: (j, 0)),
         pl.BlockSpec((h2 // shares,), lambda i, n, j: (j,)),
         pl.BlockSpec((out, h2 // shares), lambda i, n, j: (0, j)),
