@@ -22,9 +22,10 @@ from bayesbellman.experiments.cartpole.task import PLANE, SUCCESS, Altered, pape
 from bayesbellman.experiments.cartpole_levers.levers import BASE, LEVERS, USUAL, floats_of
 from bayesbellman.experiments.cartpole_levers.sweep import run_job
 from bayesbellman.experiments.checking import judge
+from bayesbellman.experiments.control_runs import Runs
 from bayesbellman.experiments.sensitivity.sweep import AXES, MEMBERS, PAPER, SCALE, WEIGHT, group_name
 from bayesbellman.experiments.sparse.outcomes import outcomes, write_runs
-from bayesbellman.experiments.sparse.runs import QUICK, seen
+from bayesbellman.experiments.sparse.runs import QUICK, Row, recorded, seen
 from bayesbellman.experiments.sparse.study import runs_of
 
 ANGLES, SPEEDS = PLANE.shape
@@ -38,6 +39,21 @@ def _as_users_have_it():
 
 def observed(angle: float, speed: float) -> list[float]:
     return [0.0, np.cos(angle), np.sin(angle), 0.0, speed]
+
+
+def test_what_is_kept_of_runs_that_have_only_begun() -> None:
+    """Two evaluations of the three, before the last moment but after the first."""
+    rows = [Row("a", seed, {}) for seed in range(2)]
+    watched = {name: np.ones((2, 2), np.int32) for name in ("rewarded_steps", "rewarded_episodes", "first_rewarded")}
+    visits = np.ones((2, 2, ANGLES * SPEEDS), np.int16)
+    plain, values = np.ones((2, 2)), np.ones((1, 2, 3, ANGLES * SPEEDS))
+    watched = {**watched, "visits": visits}
+    begun = Runs(np.array([100, 200]), np.ones((2, 2, 5)), plain, plain, plain, plain, watched, values, plain, 1.0)
+    found = recorded(PAPER_TASK, rows, QUICK, begun)
+    assert QUICK.moments == (100, 300)
+    assert found["moments"].tolist() == [100]
+    assert found["visits"].shape == found["spread"].shape == (1, 2, ANGLES, SPEEDS)
+    assert [run.solved for run in outcomes(found, SUCCESS)] == [False, False]
 
 
 def test_places_are_the_middles_of_the_cells() -> None:
@@ -94,8 +110,10 @@ def test_exploring_with_more_or_less_noise() -> None:
 def test_levers_share_programs_and_change_one_thing() -> None:
     plan = cartpole_levers.ARTEFACT.plan(Request())
     assert [(job.name, job.units // 3_000_000) for job in plan.jobs] == [
-        ("wide.usual-1", 6),
-        ("wide.usual-2", 7),
+        ("wide.usual-1", 3),
+        ("wide.usual-2", 3),
+        ("wide.usual-3", 3),
+        ("wide.usual-4", 4),
         ("wide.noisy-True", 2),
         ("wide.warmup_times-10", 2),
         ("wide.bootstrap-0.5", 1),

@@ -16,8 +16,8 @@ from bayesbellman.control.train import Training
 from bayesbellman.core.types import Transition
 from bayesbellman.envs.cartpole import CartPole
 from bayesbellman.experiments import running
-from bayesbellman.experiments.artefact import Desk, Job, Paused, Plan, Request
-from bayesbellman.experiments.control_runs import Runs, run_seeds
+from bayesbellman.experiments.artefact import Artefact, Desk, Done, Job, Paused, Plan, Request
+from bayesbellman.experiments.control_runs import PausedRuns, Runs, result_of, run_seeds
 from bayesbellman.experiments.running import TimeLimit, reproduce, run_plan
 from bayesbellman.runs.bundle import Corrupt
 from bayesbellman.runs.stopping import Stopped
@@ -76,8 +76,12 @@ def test_what_is_put_down_anywhere_goes_on_to_the_same_bits(whole: Runs, tmp_pat
     """Stopped at each evaluation, once copied to another folder, and resumed four times."""
     folder, reported = tmp_path / "here", []
     for piece in range(3):
-        with pytest.raises(Paused):
+        with pytest.raises(PausedRuns) as paused:
             runs(Desk(folder, lambda seconds: True, reported.append))
+        begun = paused.value.runs
+        assert begun.steps.tolist() == whole.steps[: piece + 1].tolist()
+        np.testing.assert_array_equal(begun.evaluations, whole.evaluations[: piece + 1])
+        assert len(begun.values) == (0, 1, 1)[piece]  # the first moment is after 40 steps
         moved = tmp_path / f"there-{piece}"
         shutil.copytree(folder, moved)
         folder = moved
@@ -149,3 +153,42 @@ def test_pieces_are_dropped_with_other_settings_and_foreign_files_are_not(tmp_pa
         reproduce(toy.TOY, Request(seeds=4), tmp_path / "out", overwrite=True, say=print, minutes=0.0)
     reproduce(toy.TOY, Request(seeds=4), tmp_path / "out", overwrite=True, say=print, minutes=5.0)
     assert [path.name for path in pieces.iterdir()] == ["notes.txt"]
+
+
+def test_what_is_recorded_of_paused_runs_is_a_result_so_far(whole: Runs) -> None:
+    def paused() -> Runs:
+        raise PausedRuns(whole)
+
+    with pytest.raises(Paused) as found:
+        result_of(paused, lambda runs: {"steps": runs.steps})
+    assert found.value.so_far is not None
+    assert result_of(lambda: whole, lambda runs: {"steps": runs.steps})["steps"] is found.value.so_far["steps"]
+
+
+def test_a_study_that_is_stopped_shows_what_it_has(tmp_path: Path) -> None:
+    """It has one job that is done, one that has begun, and one that has not; in the end nothing of that is left."""
+    stopping = [True]
+
+    def job(name: str, so_far: bool) -> Job:
+        def run(desk: Desk) -> dict[str, np.ndarray]:
+            if stopping and name != "done":
+                raise Paused({"square": np.array([4.0])} if so_far else None)
+            return {"square": np.array([4.0, 9.0])}
+
+        return Job(name, 2, run, in_pieces=True)
+
+    def analyse(plan: Plan, done: Done, folder: Path) -> str:
+        (folder / "report.md").write_text(" ".join(done.lacks), encoding="utf-8")
+        return f"{len(done.results)} results"
+
+    plan = Plan({}, "squares", (job("done", False), job("begun", True), job("later", False)))
+    study = Artefact("toy", lambda request: plan, analyse, toy.cells, toy.expected, ("what",))
+    out = tmp_path / "out"
+    with pytest.raises(Stopped, match=r"1 of 3 jobs are kept in .*; so far: .*out\.part/so-far/report\.md\): "):
+        reproduce(study, Request(), out, overwrite=False, say=print)
+    shown = tmp_path / "out.part" / "so-far" / "report.md"
+    assert shown.read_text() == "Job begun is not finished. Job later is not finished."
+    stopping.clear()
+    assert reproduce(study, Request(), out, overwrite=False, say=print).text == "3 results"
+    assert (out / "report.md").read_text() == ""
+    assert not shown.parent.parent.exists()

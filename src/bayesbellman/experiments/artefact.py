@@ -37,6 +37,11 @@ class Request:
 class Paused(Exception):
     """A job has been told to stop and has put down what it has; it goes on when it is run again."""
 
+    def __init__(self, so_far: Arrays | None = None) -> None:
+        super().__init__()
+        self.so_far = so_far
+        """Of its result, what there is"""
+
 
 @dataclass(frozen=True)
 class Desk:
@@ -79,6 +84,14 @@ class Done(NamedTuple):
     """How long it took, with the pieces that were stopped in order, without those that were killed."""
     resumed: int = 0
     """Jobs that were already done."""
+    unfinished: tuple[str, ...] = ()
+    """Jobs that are still to be done; their results are what there is of them so far."""
+
+    @property
+    def lacks(self) -> list[str]:
+        """What a reader must know of it, a sentence each."""
+        failed = [f"Job {name} failed: {why}." for name, why in self.failures.items()]
+        return failed + [f"Job {name} is not finished." for name in self.unfinished]
 
 
 class Cell(NamedTuple):
@@ -133,7 +146,8 @@ class Artefact:
 def origin(plan: Plan, done: Done) -> dict[str, object]:
     """What it takes to make a result again, how long it took, and what failed: for its ``provenance.json``."""
     took = {"seconds": round(done.seconds, 1), "jobs": len(plan.jobs), "jobs_resumed": done.resumed}
-    return {"settings": plan.settings, "failures": dict(done.failures), **took, **provenance()}
+    lacks = {"unfinished": list(done.unfinished)} if done.unfinished else {}
+    return {"settings": plan.settings, "failures": dict(done.failures), **lacks, **took, **provenance()}
 
 
 def choose(kind: str, asked: tuple[str, ...], existing: tuple[str, ...]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, PyTree
 from bayesbellman.control.side_by_side import Layout, devices_like, lay_out
 from bayesbellman.control.train import CHUNK, Training, TrainState
 from bayesbellman.core.types import Transition
-from bayesbellman.experiments.artefact import Desk, Paused
+from bayesbellman.experiments.artefact import Arrays, Desk, Paused
 from bayesbellman.experiments.putting_down import PutDown, Records
 
 LONGEST = 100_000
@@ -50,6 +50,23 @@ class Runs(NamedTuple):
     """That it took, all pieces together"""
 
 
+class PausedRuns(Paused):
+    """Runs that have been put down, up to their last evaluation."""
+
+    def __init__(self, runs: Runs) -> None:
+        super().__init__()
+        self.runs = runs
+
+
+def result_of(run: Callable[[], Runs], record: Callable[[Runs], Arrays]) -> Arrays:
+    """What is recorded of runs, as a job's result; also of those that are paused, as its result so far."""
+    try:
+        found = run()
+    except PausedRuns as paused:
+        raise Paused(record(paused.runs)) from None
+    return record(found)
+
+
 def run_seeds(
     make: Make,
     seeds: Sequence[int],
@@ -67,7 +84,7 @@ def run_seeds(
     """Train S runs in one program. A run has a seed and may have floats of its own, ``make(**settings)``.
 
     Where there are several devices, the runs are spread over them. A run is the same alone and beside others, to
-    rounding. With a desk they may end with `Paused`, and the same call goes on with them.
+    rounding. With a desk they may end with `PausedRuns`, and the same call goes on with them.
     """
     columns = {name: np.asarray(column, float) for name, column in (settings or {}).items()}
     desk = desk or Desk()
@@ -123,7 +140,7 @@ def run_seeds(
         if kept is not None and done < steps and (stop or kept.due):
             kept.write(programs.without_fillers(state), records, done, earlier + now - started)
         if stop:
-            raise Paused
+            raise PausedRuns(_gathered(records, every, done, len(seeds), None, earlier + now - started))
     visited = np.asarray(programs.without_fillers(state.replay.ring.observation)) if keep_visited else None
     return _gathered(records, every, steps, len(seeds), visited, earlier + time.monotonic() - started)
 

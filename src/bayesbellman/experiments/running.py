@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ import jax.numpy as jnp
 from bayesbellman.core.threads import one_blas_thread_each
 from bayesbellman.experiments.artefact import Arrays, Artefact, Desk, Done, Job, Paused, Plan, Request
 from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
-from bayesbellman.runs.folder import refuse_if_unusable, whole_folder
+from bayesbellman.runs.folder import refuse_if_unusable, remove_folder, whole_folder
 from bayesbellman.runs.lock import LOCK, locked
 from bayesbellman.runs.progress import Report, progress
 from bayesbellman.runs.provenance import code_digest, provenance
@@ -29,6 +30,10 @@ Say = Callable[[str], None]
 SETTINGS = "settings.json"
 SPENT = "seconds.json"
 """What earlier pieces took"""
+SO_FAR = "so-far"
+"""The folder with a report of what there is when a study is stopped"""
+REPORT_SHARE = 0.03
+"""Of a time limit, that is left for it"""
 PIECES = ".pieces"
 """After the name of a job: the folder where it puts down its work"""
 TOO_LATE = 0.1
@@ -51,8 +56,8 @@ class TimeLimit:
         self.seconds, self._begun = seconds, time.monotonic()
 
     def allows(self, seconds: float) -> bool:
-        """Whether so many more are left."""
-        return self.seconds is None or time.monotonic() - self._begun + seconds < self.seconds
+        """Whether so many more are left, before a report of it is written."""
+        return self.seconds is None or time.monotonic() - self._begun + seconds < (1 - REPORT_SHARE) * self.seconds
 
     @property
     def allows_a_job(self) -> bool:
@@ -74,13 +79,14 @@ def reproduce(
     with locked(work):
         open_work(work, plan, overwrite=overwrite)
         with progress(artefact.name, sum(job.units for job in plan.jobs), plan.unit) as report:
-            done = run_plan(plan, work, report, say, limit=limit)
+            done = run_plan(plan, work, report, say, limit=limit, show=partial(_show, artefact, plan, work))
         if not done.results:
             raise RuntimeError(f"no job succeeded; the first failed with {next(iter(done.failures.values()))}")
         with whole_folder(out, overwrite=overwrite) as folder:
             text = artefact.analyse(plan, done, folder)
         if not done.failures:
             _drop_jobs(work)
+            remove_folder(work / SO_FAR)
             for ours in (SETTINGS, SPENT, LOCK):
                 (work / ours).unlink(missing_ok=True)
     if not any(work.iterdir()):
@@ -104,14 +110,28 @@ def _work_folder(out: Path) -> Path:
     return work
 
 
+def _show(artefact: Artefact, plan: Plan, work: Path, done: Done) -> str:
+    """A report of what there is so far; where it is, in words."""
+    with whole_folder(work / SO_FAR, overwrite=True) as folder:
+        artefact.analyse(plan, done, folder)
+    return f"; so far: {work / SO_FAR / 'report.md'}"
+
+
 def run_plan(
-    plan: Plan, work: Path, report: Report, say: Say, workers: int | None = None, limit: TimeLimit | None = None
+    plan: Plan,
+    work: Path,
+    report: Report,
+    say: Say,
+    workers: int | None = None,
+    limit: TimeLimit | None = None,
+    show: Callable[[Done], str] = lambda done: "",
 ) -> Done:
     """Do the jobs that ``work`` does not hold yet. A job that fails is reported and does not stop the others.
 
     Compiled programs run outside Python's lock, so threads keep all cores busy and share what is compiled. Asked to
     stop, or at the limit of its time, it begins no job, has those that are made in pieces put down what they have, and
-    ends and keeps the others that are running (`Stopped`).
+    ends and keeps the others that are running (`Stopped`). ``show``: writes down what jobs made in pieces have so far,
+    and says where.
     """
     started, limit, earlier = time.monotonic(), limit or TimeLimit(None), _spent(work)
     results, failures = _kept(plan, work, say), {}
@@ -122,6 +142,7 @@ def run_plan(
     pending = [job for job in plan.jobs if job.name not in results]
     jax.block_until_ready(jnp.linalg.inv(jnp.eye(2)))  # loads the LAPACK that JAX calls, so that the limit finds it
     running: dict[Future[Arrays], Job] = {}
+    begun: dict[str, Arrays] = {}
 
     def stop() -> None:
         left = [job for future, job in list(running.items()) if not future.cancel()]
@@ -161,7 +182,9 @@ def run_plan(
                     write_arrays(work / f"{job.name}.npz", arrays)
                     results[job.name] = arrays
                     _drop_pieces(work / f"{job.name}{PIECES}")
-                except Paused:
+                except Paused as paused:
+                    if paused.so_far is not None:
+                        begun[job.name] = paused.so_far
                     continue
                 except Exception as error:
                     failures[job.name] = f"{type(error).__name__}: {error}"
@@ -169,10 +192,14 @@ def run_plan(
                 tally.set(job.name, job.units)
     if len(results) + len(failures) < len(plan.jobs):
         total = sum(job.units for job in plan.jobs)
-        (work / SPENT).write_text(json.dumps(earlier + time.monotonic() - started), encoding="utf-8")
+        seconds = earlier + time.monotonic() - started
+        (work / SPENT).write_text(json.dumps(seconds), encoding="utf-8")
+        unfinished = tuple(job.name for job in plan.jobs if job.name not in results and job.name not in failures)
+        so_far = Done({**results, **begun}, failures, seconds, resumed, unfinished)
         raise Stopped(
             f"stopped: {len(results)} of {len(plan.jobs)} jobs are kept in {work}; the same command resumes"
-            f" ({tally.total:,} of {total:,} {plan.unit} are done): {provenance()['command']}",
+            f" ({tally.total:,} of {total:,} {plan.unit} are done{show(so_far) if begun else ''}):"
+            f" {provenance()['command']}",
             signal.SIGTERM if request.signum is None else request.signum,
         )
     return Done(results, failures, earlier + time.monotonic() - started, resumed)

@@ -64,3 +64,14 @@ def whole_folder(out: Path, *, overwrite: bool) -> Iterator[Path]:
         if old.exists() and not place.exists():
             old.rename(place)
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def remove_folder(out: Path) -> None:
+    """One that `whole_folder` made, if it is there; what others put into it stays."""
+    listed = out / OURS
+    if not listed.exists():
+        return
+    for name in (*listed.read_text(encoding="utf-8").splitlines(), OURS):
+        (out / name).unlink(missing_ok=True)
+    if not any(out.iterdir()):
+        out.rmdir()

@@ -14,6 +14,8 @@ from bayesbellman.experiments.sparse.planning import cut, refuse
 from bayesbellman.experiments.sparse.runs import Row, Size, run_rows, size_of
 
 FULL = Size(seeds=3, steps=1_000_000)
+JOB_STEPS = 12_000_000
+"""Of all runs of a job together, at most: less than ten minutes on one NVIDIA H200, so that no job need be resumed"""
 WIDTHS = {"narrow": (128, 128), "wide": (256, 256)}
 
 
@@ -31,7 +33,7 @@ def plan(request: Request) -> Plan:
         wide = size if request.quick else replace(size, hidden=WIDTHS[width])
         for program, together in programs.items():
             words = [f"{key}-{value}" for key, value in program] or ["usual"]
-            for job, levers in cut(".".join([width, *words]), together, size):
+            for job, levers in cut(".".join([width, *words]), together, size, JOB_STEPS):
                 run = partial(run_job, dict(program), levers, wide, f", {width}" if len(widths) > 1 else "")
                 jobs.append(Job(job, len(levers) * size.seeds * size.steps, run, in_pieces=True))
     shared = {name: value for name, value in asdict(size).items() if name != "hidden"}  # each width has its own

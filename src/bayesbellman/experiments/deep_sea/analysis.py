@@ -142,7 +142,7 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
     (folder / "growth.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     made_by = origin(plan, done)
     (folder / "provenance.json").write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
-    failures = "".join(f"Job {name} failed: {why}.\n" for name, why in done.failures.items())
+    failures = "".join(f"{sentence}\n" for sentence in done.lacks)
     text = REPORT.format(
         failures=failures, table=markdown(HEADER, rows), growth=words, origin=json.dumps(made_by, indent=2)
     )

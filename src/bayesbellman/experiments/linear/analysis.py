@@ -164,7 +164,7 @@ def _summary(cells: Mapping[Address, Cell], done: Done) -> str:
         )
     failed = {address: cell.failed for address, cell in cells.items() if cell.failed and address[1] == "final"}
     lines += [f"{count} runs failed: {', '.join(address)}." for address, count in failed.items()]
-    lines += [f"Job {name} failed: {why}." for name, why in done.failures.items()]
+    lines += done.lacks
     return "\n".join(lines)
 
 

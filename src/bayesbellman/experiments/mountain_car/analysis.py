@@ -112,7 +112,7 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
     study = _study(done, folder)
     made_by = origin(plan, done)
     (folder / "provenance.json").write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
-    failures = "".join(f"Job {name} failed: {why}.\n" for name, why in done.failures.items())
+    failures = "".join(f"{sentence}\n" for sentence in done.lacks)
     (folder / "report.md").write_text(
         REPORT.format(
             failures=failures, table=markdown(HEADER, rows), study=study, origin=json.dumps(made_by, indent=2)

@@ -12,7 +12,7 @@ from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
-from bayesbellman.experiments.control_runs import run_seeds
+from bayesbellman.experiments.control_runs import Runs, result_of, run_seeds
 
 PAPER_SEEDS, OWN_SEEDS = 5, 20
 """Seeds 0-4 stand for the paper's five, 5-24 are ours."""
@@ -85,6 +85,9 @@ def run_job(name: str, size: Size, desk: Desk) -> Arrays:
     def make(**floats) -> Training:
         return training(SAC(hidden=size.hidden, **floats) if name == STUDY else AGENTS[name](size.hidden), size)
 
-    found = run_seeds(make, seeds, settings, steps=size.steps, episodes=size.episodes, desk=desk)
-    kept = {key: np.asarray(value) for key, value in found._asdict().items() if key not in NOT_KEPT}
-    return {"agent": np.array(name), "seeds": np.array(seeds), "numbers": numbers, **kept}
+    def record(found: Runs) -> Arrays:
+        kept = {key: np.asarray(value) for key, value in found._asdict().items() if key not in NOT_KEPT}
+        return {"agent": np.array(name), "seeds": np.array(seeds), "numbers": numbers, **kept}
+
+    run = partial(run_seeds, make, seeds, settings, steps=size.steps, episodes=size.episodes, desk=desk)
+    return result_of(run, record)

@@ -145,7 +145,7 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
 
 def _notes(found: Sequence[Curves], done: Done) -> str:
     """What went wrong, by name, and what the truth itself is uncertain by."""
-    lines = [f"Job {name} failed: {why}." for name, why in done.failures.items()]
+    lines = done.lacks
     for one in found:
         gone = {int(seed): int(one.diverged[seed]) for seed in np.flatnonzero(one.diverged >= 0)}
         if gone:

@@ -81,7 +81,7 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
     (folder / "best.json").write_text(json.dumps(best_settings, indent=2) + "\n", encoding="utf-8")
     made_by = origin(plan, done)
     (folder / "provenance.json").write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
-    failures = "".join(f"Job {name} failed: {why}.\n" for name, why in done.failures.items())
+    failures = "".join(f"{sentence}\n" for sentence in done.lacks)
     text = REPORT.format(failures=failures, table=markdown(HEADER, rows), origin=json.dumps(made_by, indent=2))
     (folder / "report.md").write_text(text, encoding="utf-8")
     return aligned(HEADER, rows) + ("\n" + failures if failures else "")

@@ -162,7 +162,7 @@ def missing_lines(plan: Plan, done: Done, found: Mapping[Address, Runs]) -> list
         for quantity, numbers in runs.quantities.items():
             if bad := int((~np.isfinite(numbers)).any(axis=1).sum()):
                 lines.append(f"{task}, {data}: {quantity} is not finite in {bad} runs, which its means leave out.")
-    return [*lines, *(f"Job {name} failed: {why}." for name, why in done.failures.items())]
+    return [*lines, *done.lacks]
 
 
 def analyse(plan: Plan, done: Done, folder: Path) -> str:

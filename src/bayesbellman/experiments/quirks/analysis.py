@@ -54,7 +54,7 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
     write_csv(folder / "effects.csv", HEADER, rows)
     made_by = origin(plan, done)
     (folder / "provenance.json").write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
-    failures = "\n".join(f"Job {name} failed: {why}." for name, why in done.failures.items())
+    failures = "\n".join(done.lacks)
     meanings = "\n".join(f"- `{name}`: {words}" for name, words in QUIRKS.items())
     report = REPORT.format(
         meanings=meanings, failures=failures, table=markdown(HEADER, rows), origin=json.dumps(made_by, indent=2)

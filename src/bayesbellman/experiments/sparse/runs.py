@@ -14,7 +14,7 @@ from bayesbellman.control.parts import Number
 from bayesbellman.control.train import Training
 from bayesbellman.core.types import Transition
 from bayesbellman.experiments.artefact import Arrays, Desk, Request
-from bayesbellman.experiments.control_runs import run_seeds
+from bayesbellman.experiments.control_runs import Runs, result_of, run_seeds
 from bayesbellman.experiments.sparse.task import EARNED, Plane, Task
 
 MOMENTS = (1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
@@ -96,7 +96,8 @@ def run_rows(agent: Callable[..., AbstractAgent], task: Task, rows: Sequence[Row
     between them."""
     names = list(rows[0].floats)
     floats = {name: np.array([row.floats[name] for row in rows]) for name in names}
-    found = run_seeds(
+    run = partial(
+        run_seeds,
         partial(training, agent, task, size),
         [row.seed for row in rows],
         floats,
@@ -108,11 +109,17 @@ def run_rows(agent: Callable[..., AbstractAgent], task: Task, rows: Sequence[Row
         watch=partial(seen, task.plane, size.time_limit),
         desk=desk,
     )
+    return result_of(run, partial(recorded, task, rows, size))
+
+
+def recorded(task: Task, rows: Sequence[Row], size: Size, found: Runs) -> Arrays:
+    """What is kept of the runs, up to their last evaluation."""
     first = found.watched["first_rewarded"]
     earned = first >= 0
     at = np.argmax(earned, axis=0)
     step = at * size.every + np.take_along_axis(first, at[None], axis=0)[0] + 1
-    looked = np.searchsorted(found.steps, size.moments)
+    moments = [moment for moment in size.moments if moment <= found.steps[-1]]
+    looked = np.searchsorted(found.steps, moments)
     visits = np.cumsum(found.watched["visits"], axis=0, dtype=np.int32)[looked]
     return {
         "group": np.array([row.group for row in rows]),
@@ -124,7 +131,7 @@ def run_rows(agent: Callable[..., AbstractAgent], task: Task, rows: Sequence[Row
         "first_reward": np.where(earned.any(axis=0), step, np.inf),
         "disagreement": found.disagreement,
         "critic_loss": found.critic_loss,
-        "moments": np.array(size.moments),
+        "moments": np.array(moments),
         "visits": visits.reshape(len(visits), len(rows), *task.plane.shape),
         "spread": np.std(found.values, axis=2).astype(np.float32).reshape(len(visits), len(rows), *task.plane.shape),
         "seconds": np.array(found.seconds),

@@ -73,6 +73,8 @@ def support_of(results: Mapping[str, Arrays], task_of: TaskOf) -> dict[str, Figu
     """Pictures of the first run of each group, by their files' names."""
     found = {}
     for job, arrays in results.items():
+        if not len(arrays["moments"]):  # the runs have not come so far
+            continue
         for group in dict.fromkeys(arrays["group"].tolist()):
             run = arrays["group"].tolist().index(group)
             name = "".join(c if c.isalnum() or c == "." else "-" for c in group.lower().replace("*", "-star"))
@@ -115,7 +117,7 @@ def write_study(
     seconds = {name: round(float(found["seconds"]), 1) for name, found in results.items()}
     made_by = {**origin(plan, done), "job_seconds": seconds}
     (folder / "provenance.json").write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
-    failures = "".join(f"Job {name} failed: {why}.\n" for name, why in done.failures.items())
+    failures = "".join(f"{sentence}\n" for sentence in done.lacks)
     text = "\n\n".join((*report, ENDING)).format(
         failures=failures,
         table=markdown(header, rows),

@@ -35,7 +35,7 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
     write_csv(folder / "coverage.csv", HEADER, rows)
     made_by = origin(plan, done)
     (folder / "provenance.json").write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
-    failures = "".join(f"Job {name} failed: {why}.\n" for name, why in done.failures.items())
+    failures = "".join(f"{sentence}\n" for sentence in done.lacks)
     (folder / "report.md").write_text(
         REPORT.format(
             failures=failures,

@@ -115,7 +115,7 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
     draw(paths).savefig(folder / "tsitsiklis.png")
     made_by = origin(plan, done)
     (folder / "provenance.json").write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
-    failures = "".join(f"Job {name} failed: {why}.\n" for name, why in done.failures.items())
+    failures = "".join(f"{sentence}\n" for sentence in done.lacks)
     (folder / "report.md").write_text(
         REPORT.format(failures=failures, table=markdown(HEADER, rows), origin=json.dumps(made_by, indent=2)),
         encoding="utf-8",
