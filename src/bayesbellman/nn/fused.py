@@ -224,7 +224,7 @@ def _with_input_gradient(
             hidden = _second_hidden(factors, net)
             _write_outputs(outputs, hidden, net, mine)
             size, directions = _directions(_columns(slopes), how)
-            back = _half(_back_to_second(directions, net, slice(None), hidden))
+            back = _half(_back_to_second(directions, net.last, slice(None), hidden))
 
             def add(k: Any, totals: tuple) -> tuple:
                 at = pl.ds(k * SLICE, SLICE)
@@ -273,15 +273,15 @@ def _parameter_gradient(
     half = h1 // shares
 
     def kernel(*refs: Any) -> None:
-        parts, (g, units, hidden), refs = refs[: len(inputs)], refs[len(inputs) :][:3], refs[len(inputs) + 3 :]
-        net, (backs, to_first, to_second, to_last, to_bias) = Layers(*refs[:6]), refs[6:]
+        parts, (g, units, hidden, second, last, *results) = refs[: len(inputs)], refs[len(inputs) :]
+        backs, to_first, to_second, to_last, to_bias = results
         mine = pl.program_id(1)
         columns, slopes = _columns(parts), _columns((g,))
 
         def add(k: Any, total: Array) -> Array:
             at = pl.ds(k * SLICE, SLICE)
             seen = hidden[:, at]
-            back = _back_to_second(slopes, net, at, seen).astype(jnp.bfloat16)
+            back = _back_to_second(slopes, last, at, seen).astype(jnp.bfloat16)
 
             @pl.when(lax.rem(k, shares) == mine)
             def _() -> None:
@@ -290,7 +290,7 @@ def _parameter_gradient(
                 for c, slope in enumerate(slopes):
                     to_last[c, at] = jnp.sum(seen.astype(jnp.float32) * slope[:, None], axis=0)
 
-            return total + _product(back, net.second[at, :], 1, 0)
+            return total + _product(back, second[at, :], 1, 0)
 
         slope = lax.fori_loop(0, h2 // SLICE, add, jnp.zeros((how.rows, half), jnp.float32))
         slope = jnp.where(units[...] > 0, slope, 0.0)
@@ -300,11 +300,6 @@ def _parameter_gradient(
         for c, slope in enumerate(slopes):
             to_bias[c] = jnp.sum(slope)
 
-    of_half = [
-        pl.BlockSpec((half, num_inputs), lambda i, j: (j, 0)),
-        pl.BlockSpec((half,), lambda i, j: (j,)),
-        pl.BlockSpec((h2, half), lambda i, j: (0, j)),
-    ]
     backs, to_first, to_second, to_last, to_bias = _call(
         kernel,
         (blocks, shares),
@@ -313,8 +308,8 @@ def _parameter_gradient(
             _rows(slopes, how),
             pl.BlockSpec((how.rows, half), lambda i, j: (i, j)),
             _rows(second_units, how),
-            *of_half,
-            *map(_whole, net[3:]),
+            pl.BlockSpec((h2, half), lambda i, j: (0, j)),
+            _whole(net.last),
         ],
         [
             _rows(second_units, how),
@@ -332,7 +327,7 @@ def _parameter_gradient(
         ],
         "parameters",
         how,
-    )(*inputs, slopes, first_units, second_units, *net._replace(second=net.second.astype(jnp.bfloat16)))
+    )(*inputs, slopes, first_units, second_units, net.second.astype(jnp.bfloat16), net.last)
     to_first = jnp.sum(to_first, axis=0)
     return Layers(
         to_first[:num_inputs].T,
@@ -411,11 +406,11 @@ def _first_weights(net: Ready, at: Any, place: int, number: int) -> Float[Array,
     return net.first[at, place].astype(jnp.float32) + net.first[at, number + place].astype(jnp.float32)
 
 
-def _back_to_second(slopes: list, net: Layers | Ready, at: Any, units: Array) -> Float[Array, "rows slice"]:
+def _back_to_second(slopes: list, last: Any, at: Any, units: Array) -> Float[Array, "rows slice"]:
     """Gradients at units of the second hidden layer, before their rectifiers, given those at the outputs."""
-    back = slopes[0][:, None] * net.last[0, at][None, :]
+    back = slopes[0][:, None] * last[0, at][None, :]
     for k, slope in enumerate(slopes[1:], 1):
-        back = back + slope[:, None] * net.last[k, at][None, :]
+        back = back + slope[:, None] * last[k, at][None, :]
     return jnp.where(units > 0, back, 0.0)
 
 
