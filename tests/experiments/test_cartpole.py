@@ -109,17 +109,15 @@ def test_exploring_with_more_or_less_noise() -> None:
 
 def test_levers_share_programs_and_change_one_thing() -> None:
     plan = cartpole_levers.ARTEFACT.plan(Request())
-    assert [(job.name, job.units // 3_000_000) for job in plan.jobs] == [
-        ("wide.usual-1", 3),
-        ("wide.usual-2", 3),
-        ("wide.usual-3", 3),
-        ("wide.usual-4", 4),
+    assert [(job.name, job.units // 1_500_000) for job in plan.jobs] == [
+        ("wide.usual-1", 6),
+        ("wide.usual-2", 7),
         ("wide.noisy-True", 2),
         ("wide.warmup_times-10", 2),
         ("wide.bootstrap-0.5", 1),
         ("wide.prior-anchored", 1),
     ]
-    assert sum(job.units for job in plan.jobs) == len(LEVERS) * 3 * 1_000_000
+    assert sum(job.units for job in plan.jobs) == len(LEVERS) * 3 * 500_000
     assert floats_of(LEVERS[BASE]) == USUAL
     combined = ("paper's letter", "first trial", BASE)
     for name, lever in LEVERS.items():
