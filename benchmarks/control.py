@@ -16,6 +16,7 @@ share of the matrix rate is shown: on a shared machine all rates go up and down 
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -281,7 +282,9 @@ def main() -> None:
         add("SBX SAC", measure_sbx(2, 2 * steps), of_sac(2))
     if arguments.sweep:
         sweep = [(members, 1) for members in (1, 2, 4, 16, 32, 64)] + [(8, runs) for runs in (2, 4, 8, 20, 32, 64)]
-        with ThreadPoolExecutor(4) as pool:  # compiled side by side, measured one after the other
+        with ThreadPoolExecutor(
+            min(len(sweep), os.cpu_count() or 1)
+        ) as pool:  # compiled side by side, measured one after the other
             waiting = [pool.submit(prepare, BBAC(ensemble_size=members), steps, runs) for members, runs in sweep]
             wait(waiting)
         for (members, runs), future in zip(sweep, waiting, strict=True):

@@ -24,6 +24,8 @@ METRICS = {
     "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active": "matrix units busy, %",
     "smsp__issue_active.avg.pct_of_peak_sustained_active": "issue slots busy, %",
     "dram__throughput.avg.pct_of_peak_sustained_elapsed": "memory, % of its rate",
+    "lts__throughput.avg.pct_of_peak_sustained_elapsed": "second cache, % of its rate",
+    "l1tex__throughput.avg.pct_of_peak_sustained_active": "first cache and shared memory, % of its rate",
     "sm__warps_active.avg.pct_of_peak_sustained_active": "warps, % of the most",
     "launch__registers_per_thread": "registers a thread",
 }

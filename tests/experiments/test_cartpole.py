@@ -110,8 +110,8 @@ def test_exploring_with_more_or_less_noise() -> None:
 def test_levers_share_programs_and_change_one_thing() -> None:
     plan = cartpole_levers.ARTEFACT.plan(Request())
     assert [(job.name, job.units // 1_500_000) for job in plan.jobs] == [
-        ("wide.usual-1", 6),
-        ("wide.usual-2", 7),
+        ("wide.usual-1", 7),
+        ("wide.usual-2", 8),
         ("wide.noisy-True", 2),
         ("wide.warmup_times-10", 2),
         ("wide.bootstrap-0.5", 1),

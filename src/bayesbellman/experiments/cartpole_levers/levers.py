@@ -24,6 +24,8 @@ USUAL: dict[str, float] = {
     "init_noise": 0.01,
     "limit_ends": 0.0,
     "fast": WIDEST,
+    "learning_rate": 3e-4,
+    "target_smoothing": 5e-3,
 }
 WARMUP = "warmup_times"
 """How many times the usual warm-up of 1,000 steps"""
@@ -34,6 +36,8 @@ LEVERS: dict[str, Lever] = {
     "entropy bonus 3": Lever({"exploration_entropy": 3.0}),
     "prior scale 100": Lever({"prior_scale": 100.0}),
     "velocities to 10": Lever({"fast": 10.0}),
+    "learning rate 0.001": Lever({"learning_rate": 1e-3}),
+    "target smoothing 0.02": Lever({"target_smoothing": 0.02}),
     "mean action": Lever({"exploration_noise": 0.0}),
     "limit is an end": Lever({"limit_ends": 1.0}),
     "start noise 0.1": Lever({"init_noise": 0.1}),
@@ -51,7 +55,8 @@ LEVERS: dict[str, Lever] = {
 }
 """``paper's letter``: no entropy bonus, every episode starts the same. ``first trial``: that bonus, the warm-up and the
 time limit together, the other way round. ``velocities to 10``: those of 10 are shown to the networks as 1; of all that
-is observed they are the largest otherwise, and so what prior functions mostly depend on."""
+is observed they are the largest otherwise, and so what prior functions mostly depend on. A larger learning rate has
+members agree sooner where they have been, a larger target smoothing tells them sooner of a reward that was found."""
 
 
 def program_of(lever: Lever) -> tuple[tuple[str, Any], ...]:
