@@ -275,26 +275,28 @@ def _parameter_gradient(
     def kernel(*refs: Any) -> None:
         parts, (g, units, hidden, second, last, *results) = refs[: len(inputs)], refs[len(inputs) :]
         backs, to_first, to_second, to_last, to_bias = results
+        mine = pl.program_id(1)
         columns, slopes = _columns(parts), _columns((g,))
-
-        def back_at(at: Any) -> tuple[Array, Array]:
-            seen = hidden[:, at]
-            return seen, _back_to_second(slopes, last, at, seen).astype(jnp.bfloat16)
 
         def add(k: Any, total: Array) -> Array:
             at = pl.ds(k * SLICE, SLICE)
-            return total + _product(back_at(at)[1], second[at, :], 1, 0)
+            seen = hidden[:, at]
+            back = _back_to_second(slopes, last, at, seen).astype(jnp.bfloat16)
+
+            @pl.when(lax.rem(k, shares) == mine)
+            def _() -> None:
+                backs[:, at] = back
+                to_second[at] = jnp.sum(back.astype(jnp.float32), axis=0)
+                for c, slope in enumerate(slopes):
+                    to_last[c, at] = jnp.sum(seen.astype(jnp.float32) * slope[:, None], axis=0)
+
+            return total + _product(back, second[at, :], 1, 0)
 
         slope = lax.fori_loop(0, h2 // SLICE, add, jnp.zeros((how.rows, half), jnp.float32))
         slope = jnp.where(units[...] > 0, slope, 0.0)
-        for c, total in enumerate(_sums_over_rows(slope.astype(jnp.bfloat16), columns)):
-            to_first[c, :] = total
-        own = pl.ds(pl.program_id(1) * (h2 // shares), h2 // shares)
-        seen, back = back_at(own)
-        backs[:, own] = back
-        to_second[own] = _sums_over_rows(back, [])[-1]
-        for c, total in enumerate(_sums_over_rows(seen, slopes)[:-1]):
-            to_last[c, own] = total
+        for c, column in enumerate(columns):
+            to_first[c, :] = jnp.sum(slope * column[:, None], axis=0)
+        to_first[num_inputs, :] = jnp.sum(slope, axis=0)
         for c, slope in enumerate(slopes):
             to_bias[c] = jnp.sum(slope)
 
@@ -397,22 +399,6 @@ def _input_factors(columns: list, size: int) -> Float[Array, "rows factors"]:
         found = jnp.where((place == k) | (place == number + k), high[:, None], found)
         found = jnp.where(place == 2 * number + k, low[:, None], found)
     return found.astype(jnp.bfloat16)
-
-
-def _sums_over_rows(units: Float[Array, "rows m"], columns: list) -> list[Float[Array, " m"]]:
-    """Of the units times each column, and of the units: by one product, as a sum over rows waits for all threads."""
-    number = len(columns)
-    size = max(SMALLEST, pl.next_power_of_2(2 * number + 1))
-    place = lax.broadcasted_iota(jnp.int32, (units.shape[0], size), 1)
-    factors = jnp.where(place == 2 * number, 1.0, 0.0)
-    for k, column in enumerate(columns):
-        high, low = _parted(column)
-        factors = jnp.where(place == k, high[:, None], factors)
-        factors = jnp.where(place == number + k, low[:, None], factors)
-    found = _product(units, factors.astype(jnp.bfloat16), 0, 0)
-    place = lax.broadcasted_iota(jnp.int32, found.shape, 1)
-    parts = [(place == k) | (place == number + k) for k in range(number)]
-    return [jnp.sum(jnp.where(here, found, 0.0), axis=1) for here in (*parts, place == 2 * number)]
 
 
 def _first_weights(net: Ready, at: Any, place: int, number: int) -> Float[Array, " slice"]:
