@@ -90,8 +90,8 @@ def test_outputs_and_all_gradients_are_those_of_plain_products(shares: int, prob
     assert differences(found, expected) < 1e-5
     errors = [jax.tree.leaves(each) for each in jax.tree.map(differences, gradients, expected_gradients)]
     # On their way back those for parameters are rounded to eight bits, those for inputs to eleven.
-    assert max(errors[0]) < 2**-7, errors
-    assert max(errors[1] + errors[2]) < 2**-10, errors
+    assert np.max(errors[0]) < 2**-7, errors
+    assert np.max(errors[1] + errors[2]) < 2**-10, errors
 
 
 @pytest.mark.parametrize("shares", [1, 2])
