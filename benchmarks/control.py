@@ -32,7 +32,7 @@ from jaxtyping import Array
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.bbac import BBAC
 from bayesbellman.control.sac import SAC
-from bayesbellman.control.train import Training
+from bayesbellman.control.train import CHUNK, Training
 from bayesbellman.core.devices import loop_options
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.runs.provenance import provenance
@@ -274,10 +274,13 @@ def main() -> None:
         add(name, measure(prepared, steps), work, runs)
 
     steps = arguments.steps
+    if not 1 <= steps <= CHUNK:
+        parser.error(f"--steps is {steps}; accepted is a number from 1 to {CHUNK}")
     add_ours("RP-BBAC, L = 8", prepare(BBAC(), steps), steps, of_bbac(8))
     if arguments.peers:
         add("SBX SAC, 8 critics", measure_sbx(8, steps), of_sac(8))
-    add_ours("SAC", prepare(SAC(), 2 * steps), 2 * steps, of_sac(2))
+    more = min(2 * steps, CHUNK)
+    add_ours("SAC", prepare(SAC(), more), more, of_sac(2))
     if arguments.peers:
         add("SBX SAC", measure_sbx(2, 2 * steps), of_sac(2))
     if arguments.sweep:

@@ -14,7 +14,7 @@ from bayesbellman.control.bbac import BBAC, two_of
 from bayesbellman.control.boot_dqn import BootDQN
 from bayesbellman.control.parts import shown
 from bayesbellman.control.sac import SAC
-from bayesbellman.control.train import Training
+from bayesbellman.control.train import CHUNK, Training
 from bayesbellman.core.types import Transition
 from bayesbellman.data.replay import Replay
 from bayesbellman.envs.deep_sea import DeepSea
@@ -318,3 +318,9 @@ def test_replay_is_never_copied(agent: str) -> None:
     assert f"[{room}" in program
     copies = [line for line in program.splitlines() if f"[{room}" in line and " copy(" in line]
     assert not copies
+
+
+def test_more_steps_than_there_are_keys_for_are_refused() -> None:
+    training = Training(SAC(hidden=(4,)), MountainCar(), batch_size=8, buffer_size=20, warmup=10)
+    with pytest.raises(ValueError, match="num_steps is 1001; accepted is a number <= 1000"):
+        jax.eval_shape(lambda key: training.advance(training.init(key), CHUNK + 1, False), jax.random.key(0))

@@ -4,6 +4,7 @@ All randomness of a step comes from the run's key and the step's number. So it d
 made.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -109,14 +110,22 @@ class Training(eqx.Module):
         A number that is known when this is compiled (an int) spares a GPU a word with its host at every step. The two
         kinds are different programs, and so equal to rounding only.
         """
-        shapes = jax.eval_shape(lambda: self._step(state, learn)[1:])
+        if isinstance(num_steps, int) and num_steps > CHUNK:
+            raise ValueError(f"num_steps is {num_steps}; accepted is a number <= {CHUNK}")
+        # Of all steps at once: within the loop each would be a chain of small operations, which a GPU waits for.
+        keys = jax.vmap(partial(step_keys, state.key))(state.step + jnp.arange(CHUNK, dtype=state.step.dtype))
+
+        def keys_of(at: int | Int[Array, ""]) -> StepKeys:
+            return jax.tree.map(lambda keys: keys[at], keys)
+
+        shapes = jax.eval_shape(lambda: self._step(state, keys_of(0), learn)[1:])
         no_transition, _, nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
         returns = jnp.full(CHUNK, jnp.nan, state.episode_return.dtype)
 
-        def one(_: Int[Array, ""], carry: tuple) -> tuple:
+        def one(at: Int[Array, ""], carry: tuple) -> tuple:
             state, latest, is_there, trace = carry
             state = stored(state, latest, is_there)
-            state, latest, ended, metrics = self._step(state, learn)
+            state, latest, ended, metrics = self._step(state, keys_of(at), learn)
             place = jnp.where(ended[0], trace.episodes, CHUNK)  # beyond the end: nothing is written
             gathered = Trace(
                 trace.returns.at[place].set(ended[1], mode="drop"),
@@ -203,13 +212,14 @@ class Training(eqx.Module):
         outcome = self.env.step(key, env, for_environment(self.env.spaces.action, action))
         return transition_of(self.env, env, action, outcome, self.agent.discount), outcome
 
-    def _step(self, state: TrainState, learn: bool) -> tuple[TrainState, Transition, tuple, dict[str, Array]]:
+    def _step(
+        self, state: TrainState, keys: StepKeys, learn: bool
+    ) -> tuple[TrainState, Transition, tuple, dict[str, Array]]:
         """One step of the environment and, with ``learn``, one update; whether an episode ended, and its return.
 
         The update is from what was stored before, and the new transition is stored with the next step: so the two do
         not wait for each other.
         """
-        keys = step_keys(state.key, state.step)
         if learn:
             # Behind a barrier: XLA would make one operation of acting and of the update of the same parameters, which
             # waits for their gradient.

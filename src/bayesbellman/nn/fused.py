@@ -61,7 +61,7 @@ class Layers(NamedTuple):
 class Ready(NamedTuple):
     """The same, with factors as the kernels' products take them; the first bias is one of them (`_first_factors`)."""
 
-    first: Float[Array, "h1 factors"]
+    first: Float[Array, "factors h1"]
     second: Float[Array, "h2 h1"]
     second_bias: Float[Array, " h2"]
     last: Float[Array, "out h2"]
@@ -169,7 +169,7 @@ def _forward(nets: tuple[Layers, ...], inputs: Inputs, keep: bool, how: How) -> 
 
         def of(net: Ready) -> None:
             keeper = (results[1], lambda k: lax.rem(k, how.shares) == mine) if keep else None
-            hidden = _second_hidden(_input_factors(_columns(parts), net.first.shape[1]), net, keeper)
+            hidden = _second_hidden(_input_factors(_columns(parts), net.first.shape[0]), net, keeper)
             _write_outputs(results[0], hidden, net, mine)
             if keep:
                 results[2][...] = hidden.astype(jnp.bfloat16)
@@ -220,7 +220,7 @@ def _with_input_gradient(
         (outputs, *results), mine = refs[len(Ready._fields) * len(nets) :], pl.program_id(2)
 
         def of(net: Ready) -> None:
-            factors = _input_factors(_columns(parts), net.first.shape[1])
+            factors = _input_factors(_columns(parts), net.first.shape[0])
             hidden = _second_hidden(factors, net)
             _write_outputs(outputs, hidden, net, mine)
             size, directions = _directions(_columns(slopes), how)
@@ -368,7 +368,7 @@ def _write_outputs(outputs: Any, hidden: Float[Array, "rows share"], net: Ready,
 
 def _first_hidden(factors: Float[Array, "rows factors"], net: Ready, at: Any) -> Float[Array, "rows slice"]:
     """Units ``at`` of the first hidden layer."""
-    return jnp.maximum(_product(factors, net.first[at, :], 1, 1), 0.0)
+    return jnp.maximum(_product(factors, net.first[:, at], 1, 0), 0.0)
 
 
 def _parted(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
@@ -381,12 +381,12 @@ def _parted(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "
     return high, x - high
 
 
-def _first_factors(first: Float[Array, "h1 d"], bias: Float[Array, " h1"]) -> Float[Array, "h1 factors"]:
+def _first_factors(first: Float[Array, "h1 d"], bias: Float[Array, " h1"]) -> Float[Array, "factors h1"]:
     """With `_input_factors`, whose product with these is the first layer: what is low times low is left out."""
-    (high, low), biases = _parted(first), _parted(bias)
-    found = jnp.concatenate([high, low, high, *(one[:, None] for one in biases)], axis=1)
-    size = max(SMALLEST, pl.next_power_of_2(found.shape[1]))
-    return jnp.pad(found, ((0, 0), (0, size - found.shape[1]))).astype(jnp.bfloat16)
+    (high, low), biases = _parted(first.T), _parted(bias)
+    found = jnp.concatenate([high, low, high, *(one[None, :] for one in biases)])
+    size = max(SMALLEST, pl.next_power_of_2(len(found)))
+    return jnp.pad(found, ((0, size - len(found)), (0, 0))).astype(jnp.bfloat16)
 
 
 def _input_factors(columns: list, size: int) -> Float[Array, "rows factors"]:
@@ -403,7 +403,7 @@ def _input_factors(columns: list, size: int) -> Float[Array, "rows factors"]:
 
 def _first_weights(net: Ready, at: Any, place: int, number: int) -> Float[Array, " slice"]:
     """Of one of so many inputs, put together again."""
-    return net.first[at, place].astype(jnp.float32) + net.first[at, number + place].astype(jnp.float32)
+    return net.first[place, at].astype(jnp.float32) + net.first[number + place, at].astype(jnp.float32)
 
 
 def _back_to_second(slopes: list, last: Any, at: Any, units: Array) -> Float[Array, "rows slice"]:
