@@ -2,8 +2,10 @@
 
 import importlib
 import importlib.util
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -122,6 +124,26 @@ def test_commits_that_numbers_name_exist() -> None:
     for commit, where in sorted(named):
         known = git("merge-base", "--is-ancestor", commit, "HEAD").returncode == 0
         assert known or commit in UNKNOWN, f"{where} names {commit}"
+
+
+def test_results_are_listed_with_the_command_that_made_them() -> None:
+    """But for where it wrote and how it was cut. The levers' command was another then, as their row says."""
+    aside = re.compile(r"--(overwrite|(out|minutes|evaluate-every) \S+)")
+    seen = 0
+    for line in (ROOT / "results" / "README.md").read_text(encoding="utf-8").splitlines():
+        row = re.fullmatch(r"\| \[(\w+)\]\((.+?)\) \|.*\| `([^`]+)` \|", line)
+        if row is None or row[1] == "cartpole_levers_narrow":
+            continue
+        folder = (ROOT / "results" / row[2]).parent
+        files = [folder / name for name in ("provenance.json", "config.json", "scores.json")]
+        about = [json.loads(path.read_text(encoding="utf-8")) for path in files if path.exists()]
+        if not about or row[3].startswith("make"):
+            continue
+        made = next(part for part in (about[0].get("origin"), about[0].get("provenance"), about[0]) if part)["command"]
+        listed, made = (shlex.split(aside.sub("", command)) for command in (row[3], made))
+        assert listed[-len(made) + 1 :] == made[1:], line
+        seen += 1
+    assert seen > 10
 
 
 BLOCKS = [
