@@ -43,7 +43,8 @@ bench: .venv-peers/.ready .venv-sb3/.ready .venv-bsuite/.ready
 	.venv-peers/bin/python benchmarks/suite.py
 	.venv-peers/bin/python benchmarks/randomised_prior.py --out results/randomised_prior
 
-# Everything under results/ (some 20 minutes on two cores), and the numbers of README and docs with it.
+# What needs no GPU of results/, but for pendulum and bsuite, and the numbers of README and docs with it. The studies
+# alone took 19 minutes on two cores; the other commands are in results/README.md.
 results: .venv/.dev bench
 	$(BIN)/bbo demo --out results/demo --overwrite
 	$(BIN)/bbo demo-linear --out results/demo_linear --overwrite

@@ -376,7 +376,8 @@ def cartpole_levers_narrow() -> str:
             lines.append(f"| {' | '.join(row[name] for name in columns)} | {ends} |")
     made = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     words = (
-        f"`bbo reproduce cartpole-levers`, seeds 0 to 2, commit {made['commit']} (whose default was narrow networks)"
+        f"`bbo reproduce cartpole-levers`, seeds 0 to 2, commit recorded as {made['commit']}, which does not exist;"
+        " presumably 7d2953f07bac ([why](../results/README.md)), whose default was narrow networks"
     )
     return "\n".join([*lines, "", f"{words}, {made['machine']}, {made['seconds'] / 60:.1f} minutes."])
 

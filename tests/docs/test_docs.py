@@ -2,8 +2,10 @@
 
 import importlib
 import importlib.util
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +99,51 @@ def test_no_file_names_a_registry() -> None:
     """Versions are pinned by plain ``name==version`` lines."""
     for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
         assert re.fullmatch(r"[A-Za-z0-9_.-]+==[A-Za-z0-9_.!+-]+", line), line
+
+
+UNKNOWN = {"7d2953fb5d0e"}
+"""What results name and nobody has; results/README.md says what is presumably meant"""
+
+
+def test_commits_that_numbers_name_exist() -> None:
+    """Of the results, of what they left on the pages, and of the notes. A copy without the history cannot tell."""
+
+    def git(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    if not (ROOT / ".git").exists() or git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        pytest.skip("no history here")
+    notes = [ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "NOTES.md"]
+    results = [path for kind in ("*.json", "*.md") for path in sorted((ROOT / "results").rglob(kind))]
+    named = {
+        (found, path.relative_to(ROOT).as_posix())
+        for path in [*PAGES, *notes, *results]
+        for found in re.findall(r'\bcommit"?:?\s"?`?([0-9a-f]{7,40})\b', path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 30
+    for commit, where in sorted(named):
+        known = git("merge-base", "--is-ancestor", commit, "HEAD").returncode == 0
+        assert known or commit in UNKNOWN, f"{where} names {commit}"
+
+
+def test_results_are_listed_with_the_command_that_made_them() -> None:
+    """But for where it wrote and how it was cut. The levers' command was another then, as their row says."""
+    aside = re.compile(r"--(overwrite|(out|minutes|evaluate-every) \S+)")
+    seen = 0
+    for line in (ROOT / "results" / "README.md").read_text(encoding="utf-8").splitlines():
+        row = re.fullmatch(r"\| \[(\w+)\]\((.+?)\) \|.*\| `([^`]+)` \|", line)
+        if row is None or row[1] == "cartpole_levers_narrow":
+            continue
+        folder = (ROOT / "results" / row[2]).parent
+        files = [folder / name for name in ("provenance.json", "config.json", "scores.json")]
+        about = [json.loads(path.read_text(encoding="utf-8")) for path in files if path.exists()]
+        if not about or row[3].startswith("make"):
+            continue
+        made = next(part for part in (about[0].get("origin"), about[0].get("provenance"), about[0]) if part)["command"]
+        listed, made = (shlex.split(aside.sub("", command)) for command in (row[3], made))
+        assert listed[-len(made) + 1 :] == made[1:], line
+        seen += 1
+    assert seen > 10
 
 
 BLOCKS = [

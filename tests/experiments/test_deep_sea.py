@@ -25,6 +25,7 @@ from bayesbellman.experiments.deep_sea.sweep import (
     run_agents,
     sizes_of,
 )
+from bayesbellman.experiments.registry import TITLES
 
 
 def test_an_agent_has_learnt_when_one_episode_in_ten_found_the_treasure() -> None:
@@ -117,3 +118,9 @@ def test_results_are_written_and_judged(tmp_path: Path) -> None:
         ARTEFACT.cells(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"holds no runs\.csv"):
         ARTEFACT.cells(tmp_path / "nowhere")
+
+
+def test_its_claims_are_not_called_the_paper_s() -> None:
+    """The paper has no experiment with it."""
+    assert ARTEFACT.source == "claims"
+    assert "not in the paper" in TITLES["deep-sea"]

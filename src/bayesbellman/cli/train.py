@@ -72,7 +72,7 @@ class AgentSettings:
     prior_weight: float | None = None
     """Weight of the prior on parameters. Not for sac and sac-star."""
     recipe: Literal["ours", "paper"] | None = None
-    """What settings are that are left out: those that explore best by our studies, or the paper's. For bbac and bac."""
+    """With an entropy bonus for exploring actors (ours), or without, as the paper. For bbac and bac."""
     exploration_entropy: float | None = None
     """Share of the entropy that exploring actors are rewarded with. For bbac and bac."""
     exploration_noise: float | None = None

@@ -19,7 +19,7 @@ PRIOR_SCALES = {"MountainCarContinuous-v0": 100.0, "cartpole-swingup-sparse": 32
 OTHER_PRIOR_SCALE = 30.0
 """For environments that the paper does not have: near its cart-pole's"""
 RECIPES = {"ours": {"exploration_entropy": 1.0}, "paper": {"exploration_entropy": 0.0}}
-"""What `BBAC` takes for settings that are left out: what explores best by our studies, or the paper to the letter"""
+"""What `BBAC` takes for settings that are left out: with an entropy bonus for exploring actors, or as the paper"""
 
 
 class ActorCritic(Agent):
@@ -54,8 +54,8 @@ class BBAC(ActorCritic):
     prior_weight
         Of the penalty on the trained parameters.
     recipe
-        ``"paper"`` leaves out what its equations do not have; ``"ours"`` is what explores best by our studies. They
-        differ in ``exploration_entropy``.
+        ``"paper"`` leaves out what its equations do not have; ``"ours"`` has an entropy bonus for exploring actors.
+        They differ in ``exploration_entropy``.
     exploration_entropy
         Entropy bonus of the exploring actors, in units of the temperature. None takes the recipe's: 1, or none, 0.
     exploration_noise

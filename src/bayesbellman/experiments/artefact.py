@@ -140,7 +140,8 @@ class Artefact:
     options: tuple[str, ...] = ()
     """Of a `Request`, what only some artefacts have: ``sizes``, ``steps``."""
     source: str = "paper"
-    """Whose claims `expected` has: what is not in the paper has claims of its own, made before it was run."""
+    """Whose claims `expected` has: what is not in the paper has claims of its own, made before it was run unless
+    `expected` says otherwise."""
 
 
 def origin(plan: Plan, done: Done) -> dict[str, object]:

@@ -18,9 +18,9 @@ TITLES = {
     "cartpole-stock": "RP-BBAC and SAC on the cart-pole with the Control Suite's own sparse reward (not in the paper)",
     "sparse-tasks": "RP-BBAC as it is and SAC on a sparse pendulum and a sparse acrobot (not in the paper)",
     "sensitivity": "RP-BBAC on the sparse cart-pole by number of members, prior scale and prior weight",
-    "deep-sea": "episodes that BootDQN+Prior and DQN take to learn Deep Sea, by size, and what they depend on",
+    "deep-sea": "episodes that BootDQN+Prior and DQN take to learn Deep Sea, by size, and on what (not in the paper)",
     "quirks": "what each quirk of the linear benchmark does to its numbers, one at a time (not in the paper)",
-    "off_policy": "the exact linear posterior under importance weights: error, widths and their coverage on two tasks",
+    "off_policy": "the exact linear posterior under importance weights: error, widths, coverage (not in the paper)",
 }
 """Name of the artefact, which is its folder's (there with underscores), and a line on it."""
 

@@ -13,5 +13,6 @@ ARTEFACT = Artefact(
     expected=expected,
     header=("agent", "size"),
     options=("sizes",),
+    source="claims",
 )
 """Episodes to learn against size, and what they depend on."""
