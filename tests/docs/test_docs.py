@@ -102,7 +102,7 @@ def test_no_file_names_a_registry() -> None:
 
 
 UNKNOWN = {"7d2953fb5d0e"}
-"""What results name and nobody has; results/README.md says what is presumably meant"""
+"""What results name and nobody has; results/README.md says what is meant"""
 
 
 def test_commits_that_numbers_name_exist() -> None:

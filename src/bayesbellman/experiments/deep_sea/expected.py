@@ -1,8 +1,8 @@
 """What is claimed of Deep Sea: BootDQN+Prior learns it at every size, DQN not beyond about 14; the prior is needed.
 
 Osband et al. (2018) print curves, no numbers; the claims are theirs and ours, the bounds are ours. That the prior is
-needed was claimed of size 20 at first, and was wrong: nine of ten runs learnt it without. The claim was moved to
-size 30 after runs there had shown it, so that its agreement is no test of it.
+needed was claimed of size 20 before it was run, and is wrong there: most runs learn it without. It is asked of size 30
+too, since runs there had shown it, so that its agreement is no test.
 """
 
 import csv
@@ -38,6 +38,9 @@ def expected() -> Mapping[Address, Expected]:
             claims[BASELINE, f"{size}"] = Expected("does not", not_learnt(0.2, "at most a fifth of the runs learns"))
     for agent, size in (("no prior", FULL.harder_size), ("1 member", FULL.ablation_size)):
         claims[agent, f"{size}"] = Expected("does not", not_learnt(0.2, "at most a fifth of the runs learns"))
+    claims["no prior", f"{FULL.ablation_size}"] = Expected(
+        "does not", not_learnt(0.5, "at most half of the runs learn")
+    )
     claims[GROWTH] = Expected(
         "polynomial", lambda cell: Judgement(cell.mean + 2 * cell.stderr < POLYNOMIAL, f"below {POLYNOMIAL:g}")
     )
