@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -391,6 +392,34 @@ def test_a_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(jax, "devices", no_gpu)
     with pytest.raises(RuntimeError, match="device is 'gpu', but JAX finds none"):
         chosen_device("gpu")
+
+
+class Paced(gymnasium.Env):
+    """Earns 1 a step, and has episodes of one length."""
+
+    observation_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.time = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        self.time += 1
+        return np.zeros(1, np.float32), 1.0, self.time >= self.length, False, {}
+
+
+def test_evaluations_side_by_side_have_long_episodes_too() -> None:
+    """The first five to end would all be of the environment with short ones."""
+    both = partial(gymnasium.vector.SyncVectorEnv, [partial(Paced, 1), partial(Paced, 10)])
+    agent = bb.DQN(both, **SIZES)
+    assert sorted(agent.evaluate(4).tolist()) == [1.0, 1.0, 10.0, 10.0]
+    assert sorted(agent.evaluate(5).tolist()) == [1.0, 1.0, 10.0, 10.0, 10.0]
+    assert agent.evaluate(1).tolist() == [10.0]
 
 
 # Gymnasium environments that fail (F8, F9), and are closed

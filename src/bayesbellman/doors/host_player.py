@@ -231,27 +231,32 @@ class HostPlayer(AbstractPlayer):
         return observed(self.replay)
 
     def _returns(self, host: Any, episodes: int, seed: int) -> Float[np.ndarray, " episodes"]:
+        """Of several environments each plays its share: of all that end, the first would be the short ones."""
         observation, done = host.reset(seed), []
         gathered, lasted, cut = np.zeros(host.num_envs), np.zeros(host.num_envs, int), 0
-        while len(done) < episodes:
+        left = (episodes + np.arange(host.num_envs)) // host.num_envs
+        while left.any():
             step = host.step(np.asarray(self._best(self._agent_state, observation)))
             gathered += np.where(step.valid, step.reward, 0.0)
             lasted += 1
             ended = step.terminated | step.truncated
             if np.any(lasted >= LONGEST):  # an episode without end is cut, and with it all that play beside it
-                done += gathered.tolist()
+                done += gathered[left > 0].tolist()
+                left = np.maximum(left - 1, 0)
                 observation = host.reset(seed + len(done))
                 gathered[:], lasted[:] = 0.0, 0
                 continue
-            done += gathered[ended & step.valid].tolist()
-            cut += int(np.sum(ended & ~step.valid))
+            counted = ended & step.valid & (left > 0)
+            done += gathered[counted].tolist()
+            left = left - counted
+            cut += int(np.sum(ended & ~step.valid & (left > 0)))
             if cut > MOST_CUT:
                 raise RuntimeError(
                     f"{cut} episodes of one evaluation were cut by failures or bad numbers of {host.name}"
                 )
             gathered[ended], lasted[ended] = 0.0, 0
             observation = step.observation
-        return np.asarray(done[:episodes])
+        return np.asarray(done)
 
     def disagreement(self) -> float:
         batch = self.replay.sample(jax.random.fold_in(self.key, NO_STEP), self.batch_size).transitions
