@@ -27,6 +27,15 @@ def test_metrics_are_json_line_by_line(tmp_path: Path) -> None:
     assert read_metrics(tmp_path / "nothing") == []
 
 
+@pytest.mark.parametrize("line", ["garbage", "null", "[1]", '{"returns": []}', '{"steps": "many"}'])
+def test_a_damaged_line_of_metrics_is_named_with_its_file(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(f'{{"steps": 1}}\n{line}\n{{"steps": 3}}\n')
+    for read in (read_metrics, lambda path: MetricsFile(path, until=3)):
+        with pytest.raises(ValueError, match=r"metrics\.jsonl is damaged: line 2 is no record of ours"):
+            read(path)
+
+
 def test_a_live_folder_is_kept_when_the_run_fails(tmp_path: Path) -> None:
     out = tmp_path / "deep" / "run"
 
