@@ -55,6 +55,25 @@ def test_a_live_folder_is_kept_when_the_run_fails(tmp_path: Path) -> None:
             refuse_if_unusable_or_in_use(out, overwrite=True)
 
 
+def test_a_folder_of_ours_is_gone_on_with_whatever_others_put_there(tmp_path: Path) -> None:
+    run, theirs = tmp_path / "run", tmp_path / "theirs"
+    with live_folder(run, ["a", "inner"], overwrite=False):
+        (run / "a").write_text("1")
+        (run / "inner").mkdir()
+    for folder in (run, run / "inner", theirs):
+        folder.mkdir(exist_ok=True)
+        (folder / "notes.txt").write_text("mine")
+    with live_folder(run, ["a", "inner"], overwrite=False, resume=True):
+        assert (run / "a").read_text() == "1"
+    for folder in (run, run / "inner"):
+        assert (folder / "notes.txt").read_text() == "mine"
+    with (
+        pytest.raises(FileExistsError, match="theirs already has files in it; name another folder"),
+        live_folder(theirs, ["a"], overwrite=False, resume=True),
+    ):
+        pass
+
+
 def test_what_we_did_not_write_is_not_removed_with_a_folder_of_ours(tmp_path: Path) -> None:
     with live_folder(tmp_path / "run", ["inner"], overwrite=False) as out:
         (out / "inner").mkdir()
