@@ -95,7 +95,7 @@ def test_what_is_put_down_anywhere_goes_on_to_the_same_bits(whole: Runs, tmp_pat
         runs(Desk(folder), settings={**SETTINGS, "target_entropy": np.array([-1.0, -3.0, -2.0])})
     (kept,) = folder.glob("step-*.bbo")
     kept.write_bytes(kept.read_bytes()[:-5])
-    with pytest.raises(Corrupt, match=r"no checkpoint in .* is whole"):
+    with pytest.raises(Corrupt, match=r"no checkpoint in .* is whole.*; remove .* to begin these runs anew"):
         runs(Desk(folder))
 
 
