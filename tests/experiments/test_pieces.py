@@ -155,6 +155,14 @@ def test_pieces_are_dropped_with_other_settings_and_foreign_files_are_not(tmp_pa
     assert [path.name for path in pieces.iterdir()] == ["notes.txt"]
 
 
+def test_what_is_killed_before_it_has_written_anything_begins_again(tmp_path: Path) -> None:
+    work = tmp_path / "out.part"
+    work.mkdir()
+    (work / ".lock").touch()
+    assert reproduce(toy.TOY, Request(seeds=4), tmp_path / "out", overwrite=False, say=print).complete
+    assert not work.exists()
+
+
 def test_what_is_recorded_of_paused_runs_is_a_result_so_far(whole: Runs) -> None:
     def paused() -> Runs:
         raise PausedRuns(whole)
