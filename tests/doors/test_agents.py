@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -222,6 +223,10 @@ def test_our_environments_as_objects() -> None:
         ({"discount": 1.0}, r"discount is 1\.0; it must be >= 0 and < 1"),
         ({"learning_rate": 0.0}, r"learning_rate is 0\.0; it must be > 0"),
         ({"hidden": ()}, "hidden is"),
+        ({"hidden": 64}, r"hidden is 64; give a width for each layer, such as \(64,\)"),
+        ({"hidden": (8.0,)}, r"hidden is \(8\.0,\)"),
+        ({"buffer_size": 1e6}, r"buffer_size is 1000000\.0; it must be a whole number"),
+        ({"ensemble_size": 2.5}, r"ensemble_size is 2\.5; it must be a whole number"),
         ({"activation": "sin"}, "activation is 'sin'; accepted are relu"),
         ({"ensemble_size": 0}, "ensemble_size is 0"),
         ({"prior_weight": -1.0}, r"prior_weight is -1\.0"),
@@ -393,6 +398,34 @@ def test_a_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
         chosen_device("gpu")
 
 
+class Paced(gymnasium.Env):
+    """Earns 1 a step, and has episodes of one length."""
+
+    observation_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.time = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        self.time += 1
+        return np.zeros(1, np.float32), 1.0, self.time >= self.length, False, {}
+
+
+def test_evaluations_side_by_side_have_long_episodes_too() -> None:
+    """The first five to end would all be of the environment with short ones."""
+    both = partial(gymnasium.vector.SyncVectorEnv, [partial(Paced, 1), partial(Paced, 10)])
+    agent = bb.DQN(both, **SIZES)
+    assert sorted(agent.evaluate(4).tolist()) == [1.0, 1.0, 10.0, 10.0]
+    assert sorted(agent.evaluate(5).tolist()) == [1.0, 1.0, 10.0, 10.0, 10.0]
+    assert agent.evaluate(1).tolist() == [10.0]
+
+
 # Gymnasium environments that fail (F8, F9), and are closed
 
 
@@ -412,6 +445,10 @@ def test_a_failing_environment_is_named_or_restarted_and_only_whole_episodes_cou
     assert set(returns.tolist()) == {3.0}  # and none of 2, of an episode that was cut
     with pytest.warns(EnvironmentWarning, match="of 100"):
         assert agent.evaluate(4).tolist() == [3.0] * 4
+    with pytest.warns(EnvironmentWarning, match="of 100"):
+        played = agent.play(4, keep=2)
+    assert (played.returns.tolist(), played.lengths.tolist()) == ([3.0] * 4, [3] * 4)
+    assert played.rewards.tolist() == [[1.0, 1.0]] * 4
     assert agent.settings()["env_restarts"] == 100
 
 

@@ -74,7 +74,7 @@ def test_checkpoints_are_taken_when_they_are_due(tmp_path: Path) -> None:
     for _ in range(10):
         agent.learn(40, callback=[checkpoints, Watching()])
     assert seen == [(steps, f"step-{steps:012d}.bbo") for steps in (120, 200, 320, 400)]
-    hurried = bb.Checkpoints(tmp_path, seconds=0.0)
+    hurried = bb.Checkpoints(tmp_path / "hurried", seconds=0.0)
     assert hurried.due(agent)
     hurried.save(agent)
     hurried._cost = 1e6  # one that takes long comes seldom
@@ -152,3 +152,23 @@ def test_bad_settings_are_named(tmp_path: Path) -> None:
     for bad, words in (({"every": 0}, "every is 0"), ({"keep": 0}, "keep is 0"), ({"seconds": -1}, "seconds is -1")):
         with pytest.raises(ValueError, match=words):
             bb.Checkpoints(tmp_path, **bad)
+
+
+def test_an_agent_that_was_interrupted_keeps_the_replay_that_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C within a piece leaves it with an empty replay; what it gathers then is what its checkpoints hold."""
+    checkpoints, agent = bb.Checkpoints(tmp_path, every=50), MAKERS["discrete, compiled"]()
+    agent.learn(100, callback=checkpoints)
+
+    def interrupted(most: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(agent.player, "advance", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        agent.learn(50, callback=checkpoints)
+    again = MAKERS["discrete, compiled"]()
+    for more in (50, 150):  # less than was stored before, and more
+        agent.learn(more, callback=checkpoints)
+        assert bb.Checkpoints(tmp_path).restore(again) == {}
+        assert_same(agent, again)

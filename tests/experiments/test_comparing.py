@@ -169,3 +169,13 @@ def test_what_cannot_be_compared_is_said(bbac: Path, tmp_path: Path) -> None:
         settled(make_run(tmp_path / "new", {0: {}}))
     with pytest.raises(ValueError, match="no evaluation on E-v0 up to 100 steps is finite"):
         settled(make_run(tmp_path / "nan", {0: line(np.nan)}, {0: "finished"}))
+
+
+def test_only_a_prior_scale_that_is_the_environments_is_called_default(tmp_path: Path) -> None:
+    """BootDQN's does not depend on the environment, and 30 is none of its defaults."""
+    folders = [
+        make_run(tmp_path / f"{scale}", {0: line(1)}, {0: "finished"}, agent="BootDQN", settings={"prior_scale": scale})
+        for scale in (3.0, 30.0)
+    ]
+    labels = [contender.label for contender in read_contenders(folders).contenders]
+    assert labels == ["BootDQN, prior_scale 3.0", "BootDQN, prior_scale 30.0"]

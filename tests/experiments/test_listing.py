@@ -55,8 +55,8 @@ def test_the_last_return_stands_in_for_an_evaluation(tmp_path: Path) -> None:
     [
         ("config.json", "{", "config.json cannot be read"),
         ("config.json", '{"agent": "BBAC"}', "config.json cannot be read (KeyError('run'))"),
-        ("metrics.jsonl", "\x00\n", "Expecting value"),
-        ("metrics.jsonl", "[]\n", "list indices"),
+        ("metrics.jsonl", "\x00\n", "line 1 is no record of ours"),
+        ("metrics.jsonl", "[]\n", "line 1 is no record of ours"),
         ("summary.csv", "seed\nx\n", "invalid literal"),
     ],
 )
@@ -77,7 +77,12 @@ def test_a_run_without_its_config_is_known_by_what_it_was_to_write(tmp_path: Pat
 
 
 def test_what_is_not_ours_is_passed_over(tmp_path: Path) -> None:
-    for place, content in [("theirs", '{"agents": 1}'), ("broken", "{"), (".hidden/run", '{"agent": 1}')]:
+    for place, content in [
+        ("theirs", '{"agents": 1}'),
+        ("broken", "{"),
+        ("none", "null"),
+        (".hidden/run", '{"agent": 1}'),
+    ]:
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "config.json").write_text(content)
     elsewhere = make_run(tmp_path / "away" / "a" / "run", {0: {}})

@@ -95,7 +95,7 @@ def test_what_is_put_down_anywhere_goes_on_to_the_same_bits(whole: Runs, tmp_pat
         runs(Desk(folder), settings={**SETTINGS, "target_entropy": np.array([-1.0, -3.0, -2.0])})
     (kept,) = folder.glob("step-*.bbo")
     kept.write_bytes(kept.read_bytes()[:-5])
-    with pytest.raises(Corrupt, match=r"no checkpoint in .* is whole"):
+    with pytest.raises(Corrupt, match=r"no checkpoint in .* is whole.*; remove .* to begin these runs anew"):
         runs(Desk(folder))
 
 
@@ -153,6 +153,14 @@ def test_pieces_are_dropped_with_other_settings_and_foreign_files_are_not(tmp_pa
         reproduce(toy.TOY, Request(seeds=4), tmp_path / "out", overwrite=True, say=print, minutes=0.0)
     reproduce(toy.TOY, Request(seeds=4), tmp_path / "out", overwrite=True, say=print, minutes=5.0)
     assert [path.name for path in pieces.iterdir()] == ["notes.txt"]
+
+
+def test_what_is_killed_before_it_has_written_anything_begins_again(tmp_path: Path) -> None:
+    work = tmp_path / "out.part"
+    work.mkdir()
+    (work / ".lock").touch()
+    assert reproduce(toy.TOY, Request(seeds=4), tmp_path / "out", overwrite=False, say=print).complete
+    assert not work.exists()
 
 
 def test_what_is_recorded_of_paused_runs_is_a_result_so_far(whole: Runs) -> None:

@@ -31,6 +31,9 @@ def test_a_run_that_was_broken_off_and_one_that_goes_on(folder: Path) -> None:
 def test_a_run_that_ended(folder: Path) -> None:
     (folder / "summary.csv").write_text("seed,ended\n3,solved\n4,diverged\n")
     assert [seed.how for seed in read_run(folder).seeds] == ["solved", "diverged"]
+    (folder / "summary.csv").write_text("x,y\n3,solved\n")
+    with pytest.raises(ValueError, match=r"summary\.csv is damaged"):
+        read_run(folder)
 
 
 def test_what_is_no_run_is_said(tmp_path: Path) -> None:

@@ -165,6 +165,10 @@ def test_claims_about_the_stock_reward(tmp_path: Path) -> None:
     assert verdicts([True] * 5, [True] * 5) == [True, False, False]  # no better, and not luck
     assert verdicts(lucky, lucky) == [False, False, True]
     assert verdicts([True] * 5, lucky) == [True, True, True]
+    one = Done({"bbac": faked(["RP-BBAC"], 1, curves(True)), "sac": faked(["SAC"], 1, curves(False))}, {})
+    write_runs(tmp_path / "runs.csv", runs_of(plan, one, stock_task))
+    assert not any(verdict.ok for verdict in judge(artefact.expected(), artefact.cells(tmp_path)))  # one seed of each
+    assert verdicts([True] * 5, lucky) == [True, True, True]
     outcome = runs_of(plan, done([True] * 5, lucky), stock_task)
     assert read_runs(tmp_path, "cartpole-stock") == outcome
     text = artefact.analyse(plan, done([True] * 5, lucky), tmp_path)

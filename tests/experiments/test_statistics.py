@@ -14,6 +14,7 @@ from bayesbellman.experiments.statistics import (
     improvement_interval,
     interquartile_mean,
     interquartile_means,
+    median_time,
     probability_of_improvement,
 )
 
@@ -125,3 +126,11 @@ def test_coverage_of_the_probability_of_improvement() -> None:
         low, high = improvement_interval([rng.normal(1.0, 1.0, 20)], [rng.normal(0.0, 1.0, 20)], draws=400)
         held.append(low <= 0.7602 <= high)
     assert 0.90 < np.mean(held) < 0.98
+
+
+@pytest.mark.parametrize("number", range(1, 13))
+def test_a_median_time_is_there_as_soon_as_half_of_the_runs_have_one(number: int) -> None:
+    half = -(-number // 2)
+    times = np.array([float(k) for k in range(1, half + 1)] + [np.inf] * (number - half))
+    assert median_time(times) == half
+    assert np.isinf(median_time(np.where(times == half, np.inf, times)))

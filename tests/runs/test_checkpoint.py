@@ -125,3 +125,33 @@ def test_replay_of_another_shape_is_refused_before_memory_is_asked_for(tmp_path:
     files.write(1, snapshot(3, capacity=5))
     with pytest.raises(Mismatch, match=r"x is .*5.* not .*10"):
         files.latest(RING)
+
+
+def test_a_replay_that_is_begun_anew_is_not_mixed_with_the_one_before(tmp_path: Path) -> None:
+    """Also while a checkpoint with the old one is still there, whose pieces begin and end at the same numbers."""
+
+    def of_another(stored: int) -> Snapshot:
+        ring = {name: -array for name, array in ring_after(stored, 10).items()}
+        return Snapshot({"w": np.zeros(3, np.float32)}, ring, stored, {})
+
+    files = CheckpointFolder(tmp_path, keep=2)
+    files.write(4, snapshot(4))
+    files.begin_anew()
+    for step, stored in ((8, 4), (12, 8)):
+        files.write(step, of_another(stored))
+        for name, array in of_another(stored).ring.items():
+            np.testing.assert_array_equal(CheckpointFolder(tmp_path).read(step, RING).ring[name], array)
+        if step == 8:
+            np.testing.assert_array_equal(CheckpointFolder(tmp_path).read(4, RING).ring["x"], ring_after(4, 10)["x"])
+    assert sorted(path.name for path in tmp_path.glob("replay-*")) == [
+        f"replay-{start:015d}-{start + 4:015d}-1.bbo" for start in (0, 4)
+    ]
+
+
+def test_checkpoints_of_another_run_are_neither_dropped_nor_written_over(tmp_path: Path) -> None:
+    CheckpointFolder(tmp_path).write(8, snapshot(8))
+    with pytest.raises(FileExistsError, match=r"holds checkpoints of another run, the last of step 8; go on from them"):
+        CheckpointFolder(tmp_path).write(4, snapshot(4))
+    found = CheckpointFolder(tmp_path).latest(RING)
+    assert found is not None
+    assert found.stored == 8

@@ -27,6 +27,15 @@ def test_metrics_are_json_line_by_line(tmp_path: Path) -> None:
     assert read_metrics(tmp_path / "nothing") == []
 
 
+@pytest.mark.parametrize("line", ["garbage", "null", "[1]", '{"returns": []}', '{"steps": "many"}'])
+def test_a_damaged_line_of_metrics_is_named_with_its_file(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(f'{{"steps": 1}}\n{line}\n{{"steps": 3}}\n')
+    for read in (read_metrics, lambda path: MetricsFile(path, until=3)):
+        with pytest.raises(ValueError, match=r"metrics\.jsonl is damaged: line 2 is no record of ours"):
+            read(path)
+
+
 def test_a_live_folder_is_kept_when_the_run_fails(tmp_path: Path) -> None:
     out = tmp_path / "deep" / "run"
 
@@ -44,6 +53,25 @@ def test_a_live_folder_is_kept_when_the_run_fails(tmp_path: Path) -> None:
         assert sorted(path.name for path in out.iterdir()) == [OURS, LOCK]
         with pytest.raises(InUse, match="is in use by process"):
             refuse_if_unusable_or_in_use(out, overwrite=True)
+
+
+def test_a_folder_of_ours_is_gone_on_with_whatever_others_put_there(tmp_path: Path) -> None:
+    run, theirs = tmp_path / "run", tmp_path / "theirs"
+    with live_folder(run, ["a", "inner"], overwrite=False):
+        (run / "a").write_text("1")
+        (run / "inner").mkdir()
+    for folder in (run, run / "inner", theirs):
+        folder.mkdir(exist_ok=True)
+        (folder / "notes.txt").write_text("mine")
+    with live_folder(run, ["a", "inner"], overwrite=False, resume=True):
+        assert (run / "a").read_text() == "1"
+    for folder in (run, run / "inner"):
+        assert (folder / "notes.txt").read_text() == "mine"
+    with (
+        pytest.raises(FileExistsError, match="theirs already has files in it; name another folder"),
+        live_folder(theirs, ["a"], overwrite=False, resume=True),
+    ):
+        pass
 
 
 def test_what_we_did_not_write_is_not_removed_with_a_folder_of_ours(tmp_path: Path) -> None:

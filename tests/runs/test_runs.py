@@ -195,6 +195,21 @@ def test_arrays_come_back_as_they_were(tmp_path: Path) -> None:
         np.testing.assert_array_equal(read[name], array)
 
 
+def test_a_full_disk_leaves_the_arrays_of_before_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrays.write_arrays(tmp_path / "x.npz", {"a": np.zeros(3)})
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        arrays.write_arrays(tmp_path / "x.npz", {"a": np.ones(3)})
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npz"]
+    assert arrays.read_arrays(tmp_path / "x.npz")["a"].tolist() == [0.0] * 3
+
+
 def test_damaged_arrays_are_named_and_nothing_in_them_is_executed(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     arrays.write_arrays(path, {"a": np.zeros(3)})

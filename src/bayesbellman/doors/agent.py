@@ -4,7 +4,8 @@ Thin: an agent here holds a pure agent (`bayesbellman.control`), a player that s
 """
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
@@ -28,6 +29,8 @@ from bayesbellman.nn.mlp import relu
 from bayesbellman.runs.progress import progress
 
 ACTIVATIONS: dict[str, Callable] = {"relu": relu, "tanh": jnp.tanh, "elu": jax.nn.elu, "silu": jax.nn.silu}
+WHOLE = ("batch_size", "buffer_size", "warmup", "num_envs", "ensemble_size", "target_period", "num_critics")
+"""Settings, of those that an agent has, that are whole numbers"""
 Door = TypeVar("Door", bound="Agent")
 
 
@@ -106,6 +109,8 @@ class Agent(abc.ABC):
     ) -> None:
         self.seed = int(seed) if isinstance(seed, np.integer) else seed
         self.learning_rate, self.discount = learning_rate, discount
+        if not isinstance(hidden, Iterable):
+            raise ValueError(f"hidden is {hidden!r}; give a width for each layer, such as ({hidden!r},)")
         self.hidden, self.activation = tuple(hidden), activation
         self.batch_size, self.buffer_size, self.warmup = batch_size, buffer_size, warmup
         self.target_smoothing = target_smoothing
@@ -126,6 +131,9 @@ class Agent(abc.ABC):
         self._history: list[Progress] = []
 
     def _check(self) -> None:
+        for name in WHOLE:
+            if not isinstance(given := getattr(self, name, 1), Integral):
+                raise ValueError(f"{name} is {given!r}; it must be a whole number")
         positive = ("learning_rate", "target_smoothing", "num_envs")
         for name in positive:
             if not getattr(self, name) > 0:
@@ -134,7 +142,7 @@ class Agent(abc.ABC):
             raise ValueError(f"discount is {self.discount}; it must be >= 0 and < 1")
         if self.target_smoothing > 1:
             raise ValueError(f"target_smoothing is {self.target_smoothing}; it must be at most 1 (targets are critics)")
-        if not self.hidden or min(self.hidden) < 1:
+        if not self.hidden or not all(isinstance(width, Integral) and width >= 1 for width in self.hidden):
             raise ValueError(f"hidden is {self.hidden}; give the width of one layer or more, each >= 1")
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"activation is {self.activation!r}; accepted are {', '.join(ACTIVATIONS)}")

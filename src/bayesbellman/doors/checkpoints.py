@@ -1,6 +1,7 @@
 """Checkpoints of an agent at work: everything that going on bit by bit needs, in a folder."""
 
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from bayesbellman._version import __version__
 from bayesbellman.core.errors import warn
 from bayesbellman.data.replay import Replay
 from bayesbellman.doors.callbacks import Callback, Progress
-from bayesbellman.doors.players import Carried
+from bayesbellman.doors.players import AbstractPlayer, Carried
 from bayesbellman.runs.checkpoint import CheckpointFolder, Snapshot, ring_of
 from bayesbellman.runs.trees import Mismatch, named_arrays, tree_like
 
@@ -36,7 +37,7 @@ class Checkpoints(Callback):
 
         checkpoints = bb.Checkpoints("car")
         agent = bb.BBAC("MountainCarContinuous-v0", seed=0)
-        checkpoints.restore(agent)                        # False: there is nothing yet
+        checkpoints.restore(agent)                        # None: there is nothing yet
         agent.learn(100_000, callback=checkpoints)
 
     ``every``: steps from one to the next; left out, it is a minute, or longer where one takes more than ``share`` of
@@ -64,6 +65,8 @@ class Checkpoints(Callback):
         self.every, self.seconds, self.share = every, seconds, share
         self.just_written: Path | None = None
         self._saved_steps, self._saved_at, self._cost = 0, time.monotonic(), 0.0
+        self._player: weakref.ref[AbstractPlayer] | None = None
+        """Whose replay the last one has"""
 
     def due(self, agent: "Agent") -> bool:
         if self.every is not None:
@@ -77,6 +80,9 @@ class Checkpoints(Callback):
         """A checkpoint now, whether one is due or not. ``facts``: more to keep with it, as JSON can hold it."""
         began = time.monotonic()
         player = agent.player
+        if self._player is not None and self._player() is not player:
+            self.files.begin_anew()  # after an error or Ctrl-C an agent goes on with an empty replay
+        self._player = weakref.ref(player)
         carried = player.carried()
         free = {FREE + name: np.asarray(array) for name, array in carried.free.items()}
         about = {"identity": identity(agent), "steps": player.steps, "before": agent.num_timesteps - player.steps}
@@ -116,6 +122,7 @@ class Checkpoints(Callback):
             raise Mismatch(f"the checkpoint in {self.files.folder} does not fit this agent: {error}") from error
         replay = Replay(ring, jnp.asarray(found.stored, empty.stored.dtype))
         remark = player.resume(Carried(tree, free), replay, int(found.facts["steps"]))
+        self._player = weakref.ref(player)
         if remark is not None:
             tell(remark)
         agent.count_from(int(found.facts["before"]))

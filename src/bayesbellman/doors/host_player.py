@@ -197,7 +197,7 @@ class HostPlayer(AbstractPlayer):
         return self._evaluation()
 
     def play(self, episodes: int, seed: int, keep: int) -> Played:
-        """One after the other, in one environment."""
+        """One after the other, in one environment. As in `evaluate`, those that failures cut are played again."""
         host = self._another()
         size, gamma = self.spaces.observation.size, float(self.agent.discount)
         played = Played(
@@ -208,7 +208,7 @@ class HostPlayer(AbstractPlayer):
             np.zeros(episodes),
         )
         try:
-            observation, episode = host.reset(seed), 0
+            observation, episode, cuts = host.reset(seed), 0, 0
             while episode < episodes:
                 step = host.step(np.asarray(self._best(self._agent_state, observation)))
                 if step.valid[0]:
@@ -220,7 +220,13 @@ class HostPlayer(AbstractPlayer):
                     played.returns[episode] += reward
                     played.lengths[episode] += 1
                 observation, cut = step.observation, played.lengths[episode] >= LONGEST
-                if step.terminated[0] or step.truncated[0] or cut:
+                ended = step.terminated[0] or step.truncated[0]
+                if ended and not step.valid[0] and not cut:
+                    cuts += 1
+                    _refuse_cuts(cuts, host)
+                    for part in played:
+                        part[episode] = 0
+                elif ended or cut:
                     episode += 1
                     observation = host.reset(seed + episode) if cut else observation
         finally:
@@ -231,27 +237,29 @@ class HostPlayer(AbstractPlayer):
         return observed(self.replay)
 
     def _returns(self, host: Any, episodes: int, seed: int) -> Float[np.ndarray, " episodes"]:
+        """Of several environments each plays its share: of all that end, the first would be the short ones."""
         observation, done = host.reset(seed), []
         gathered, lasted, cut = np.zeros(host.num_envs), np.zeros(host.num_envs, int), 0
-        while len(done) < episodes:
+        left = (episodes + np.arange(host.num_envs)) // host.num_envs
+        while left.any():
             step = host.step(np.asarray(self._best(self._agent_state, observation)))
             gathered += np.where(step.valid, step.reward, 0.0)
             lasted += 1
             ended = step.terminated | step.truncated
             if np.any(lasted >= LONGEST):  # an episode without end is cut, and with it all that play beside it
-                done += gathered.tolist()
+                done += gathered[left > 0].tolist()
+                left = np.maximum(left - 1, 0)
                 observation = host.reset(seed + len(done))
                 gathered[:], lasted[:] = 0.0, 0
                 continue
-            done += gathered[ended & step.valid].tolist()
-            cut += int(np.sum(ended & ~step.valid))
-            if cut > MOST_CUT:
-                raise RuntimeError(
-                    f"{cut} episodes of one evaluation were cut by failures or bad numbers of {host.name}"
-                )
+            counted = ended & step.valid & (left > 0)
+            done += gathered[counted].tolist()
+            left = left - counted
+            cut += int(np.sum(ended & ~step.valid & (left > 0)))
+            _refuse_cuts(cut, host)
             gathered[ended], lasted[ended] = 0.0, 0
             observation = step.observation
-        return np.asarray(done[:episodes])
+        return np.asarray(done)
 
     def disagreement(self) -> float:
         batch = self.replay.sample(jax.random.fold_in(self.key, NO_STEP), self.batch_size).transitions
@@ -286,3 +294,8 @@ class HostPlayer(AbstractPlayer):
             self.contexts = self._begin_all(begin_key, self._agent_state)
             return f"the environment could not be brought back ({error}); a new episode begins, so bits will differ"
         return None
+
+
+def _refuse_cuts(number: int, host: Any) -> None:
+    if number > MOST_CUT:
+        raise RuntimeError(f"{number} episodes of one evaluation were cut by failures or bad numbers of {host.name}")

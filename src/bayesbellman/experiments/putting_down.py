@@ -13,6 +13,7 @@ import numpy as np
 from bayesbellman.control.train import TrainState
 from bayesbellman.core.errors import warn
 from bayesbellman.data.replay import Replay
+from bayesbellman.runs.bundle import Corrupt
 from bayesbellman.runs.checkpoint import CheckpointFolder, Snapshot, ring_of
 from bayesbellman.runs.trees import Mismatch, named_arrays, tree_like
 
@@ -69,12 +70,18 @@ class PutDown:
     def take_up(self, fresh: TrainState) -> TakenUp | None:
         """The last that was put down, in place of runs that have just begun; None if nothing was."""
         self.files.collect()
-        found = self.files.latest(ring_of(_by_transition(fresh.replay)))
+        try:
+            found = self.files.latest(ring_of(_by_transition(fresh.replay)))
+        except Corrupt as error:
+            raise Corrupt(f"{error}; remove {self.files.folder} to begin these runs anew") from error
         if found is None:
             return None
         begun = dict(found.facts["identity"])
         if changed := [name for name in {**begun, **self.identity} if begun.get(name) != self.identity.get(name)]:
-            raise Mismatch(f"{self.files.folder} holds other runs; these differ: {', '.join(sorted(changed))}")
+            raise Mismatch(
+                f"{self.files.folder} holds other runs; these differ: {', '.join(sorted(changed))};"
+                " remove it to begin these anew"
+            )
         if (there := found.facts["device"]) != (here := device_kind()):
             warn(f"{self.files.folder} was written on {there}, this is {here}: bits will differ", UserWarning)
         kept = {name[len(STATE) :]: array for name, array in found.arrays.items() if name.startswith(STATE)}

@@ -99,7 +99,8 @@ def _work_folder(out: Path) -> Path:
     work = out.with_name(out.name + ".part")
     if work.exists() and not work.is_dir():
         raise NotADirectoryError(f"--out {out}: {work}, where finished jobs are kept, is a file; name another --out")
-    if work.exists() and any(work.iterdir()) and not (work / SETTINGS).exists():
+    foreign = work.exists() and any(path.name != LOCK for path in work.iterdir())  # killed at once, we leave a lock
+    if foreign and not (work / SETTINGS).exists():
         raise FileExistsError(
             f"--out {out}: {work}, where finished jobs are kept, has files that bbo did not write; name another --out"
         )

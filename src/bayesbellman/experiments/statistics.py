@@ -28,6 +28,11 @@ def interquartile_means(values: Float[np.ndarray, "*rows S"]) -> Float[np.ndarra
     return np.asarray(np.mean(ordered[..., cut : ordered.shape[-1] - cut], axis=-1))
 
 
+def median_time(times: Values) -> float:
+    """When half of the runs had come so far; infinite where fewer did. Of an even number the lower one of the two."""
+    return float(np.quantile(times, 0.5, method="lower"))
+
+
 def bootstrap_interval(values: Values | Sequence[Values], draws: int = DRAWS) -> tuple[float, float]:
     """95 % of interquartile means of seeds drawn again with replacement, within each stratum where there are several.
 

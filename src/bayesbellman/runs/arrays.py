@@ -23,11 +23,15 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     np.savez(buffer, **arrays)  # pyright: ignore[reportArgumentType] (no array is called "file")
     content = buffer.getvalue()
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with scratch.open("wb") as file:
-        file.write(content + hashlib.sha256(content).digest())
-        file.flush()
-        os.fsync(file.fileno())
-    scratch.replace(path)
+    try:
+        with scratch.open("wb") as file:
+            file.write(content + hashlib.sha256(content).digest())
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(path)
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:

@@ -2,7 +2,7 @@
 
 ``step-NNN.bbo`` holds networks, optimisers, environment, random keys and counters; ``replay-START-STOP.bbo`` holds
 transitions START to STOP, counted from the first that was ever stored. A checkpoint names the pieces of replay that it
-needs.
+needs. Where a run has begun its replay anew, the pieces of the new one have a third number.
 """
 
 import re
@@ -16,7 +16,7 @@ from bayesbellman.runs.bundle import Corrupt, read_bundle, read_facts, write_bun
 from bayesbellman.runs.trees import Mismatch
 
 STEP = re.compile(r"step-(\d{12})\.bbo")
-PIECE = re.compile(r"replay-(\d{15})-(\d{15})\.bbo")
+PIECE = re.compile(r"replay-\d{15}-\d{15}(?:-\d+)?\.bbo")
 SCRATCH = re.compile(r"\.(?:step|replay)-[\d-]+\.bbo\.\d+\.tmp")
 MOST_PIECES = 100
 """Then replay is written as one again"""
@@ -45,16 +45,30 @@ class CheckpointFolder:
             raise ValueError(f"keep is {keep}; accepted is a number >= 1")
         self.folder, self.keep = folder, keep
         self._pieces: list[tuple[int, int]] = []
+        self._replay = 0
+        """Which replay of the run they are of"""
+        self._known = False
+        """Whether the checkpoints that are there are those of our run"""
+
+    def begin_anew(self) -> None:
+        """The run goes on with another replay, of which nothing is kept yet."""
+        self._pieces, self._replay = [], self._replay + 1
 
     def write(self, step: int, snapshot: Snapshot) -> Path:
         """A new checkpoint; then what no kept one needs is removed."""
+        if not self._known and (others := self.steps()):
+            raise FileExistsError(
+                f"{self.folder} holds checkpoints of another run, the last of step {others[-1]:,};"
+                " go on from them (restore), or name another folder"
+            )
         self.folder.mkdir(parents=True, exist_ok=True)
         pieces = self._write_replay(snapshot)
         facts = {"step": step, "stored": snapshot.stored, "replay": [list(piece) for piece in pieces]}
+        facts["replay_number"] = self._replay
         shapes = {name: [kind, list(shape)] for name, (kind, shape) in ring_of(snapshot.ring).items()}
         path = self.folder / _step_name(step)
         write_bundle(path, snapshot.arrays, {**facts, "ring": shapes, "run": dict(snapshot.facts)})
-        self._pieces = pieces
+        self._pieces, self._known = pieces, True
         self.collect()
         return path
 
@@ -69,7 +83,8 @@ class CheckpointFolder:
         if start < stored:
             rows = np.arange(start, stored) % capacity
             part = {name: np.asarray(array)[rows] for name, array in snapshot.ring.items()}
-            write_bundle(self.folder / _piece_name(start, stored), part, {"start": start, "stop": stored})
+            path = self.folder / _piece_name(start, stored, self._replay)
+            write_bundle(path, part, {"start": start, "stop": stored})
             pieces.append((start, stored))
         return pieces
 
@@ -105,7 +120,7 @@ class CheckpointFolder:
         arrays, facts = read_bundle(path)
         try:
             stored, shapes, run = int(facts["stored"]), dict(facts["ring"]), dict(facts["run"])
-            pieces = [(int(start), int(stop)) for start, stop in facts["replay"]]
+            pieces, number = [(int(start), int(stop)) for start, stop in facts["replay"]], _replay_number(facts)
             found = {str(name): (str(kind), tuple(map(int, shape))) for name, (kind, shape) in shapes.items()}
         except (KeyError, TypeError, ValueError) as error:
             raise Corrupt(f"{path} has a manifest that is not a checkpoint's ({error!r})") from error
@@ -113,25 +128,27 @@ class CheckpointFolder:
             names = sorted(name for name in {*found, *ring} if found.get(name) != ring.get(name))
             changes = "; ".join(f"{name} is {found.get(name)}, not {ring.get(name)}" for name in names[:5])
             raise Mismatch(f"{path}: its replay is not this run's: {changes}")
-        filled = self._read_replay(path, pieces, stored, ring)
-        self._pieces = pieces
+        filled = self._read_replay(path, pieces, number, stored, ring)
+        self._pieces, self._replay, self._known = pieces, number, True
         return Snapshot(arrays, filled, stored, run)
 
     def _read_replay(
         self,
         path: Path,
         pieces: list[tuple[int, int]],
+        number: int,
         stored: int,
         types: Ring,
     ) -> dict[str, np.ndarray]:
         parts = []
         for start, stop in pieces:
-            part, _ = read_bundle(self.folder / _piece_name(start, stop))
+            place = self.folder / _piece_name(start, stop, number)
+            part, _ = read_bundle(place)
             if set(part) != set(types) or any(
                 len(array) != stop - start or (array.dtype.str, array.shape[1:]) != (types[name][0], types[name][1][1:])
                 for name, array in part.items()
             ):
-                raise Corrupt(f"{self.folder / _piece_name(start, stop)} does not belong to {path.name}")
+                raise Corrupt(f"{place} does not belong to {path.name}")
             parts.append((start, stop, part))
         capacity = min((shape[0] for _, shape in types.values()), default=0)
         oldest = max(0, stored - capacity)
@@ -155,8 +172,9 @@ class CheckpointFolder:
         needed = set()
         for step in kept:
             try:
-                needed |= {_piece_name(*piece) for piece in read_facts(self.folder / _step_name(step))["replay"]}
-            except (Corrupt, KeyError, TypeError):
+                facts = read_facts(self.folder / _step_name(step))
+                needed |= {_piece_name(start, stop, _replay_number(facts)) for start, stop in facts["replay"]}
+            except (Corrupt, KeyError, TypeError, ValueError):
                 continue  # what it needed cannot be known, nor used
         for path in self.folder.iterdir():
             found = STEP.fullmatch(path.name)
@@ -174,8 +192,12 @@ def _step_name(step: int) -> str:
     return f"step-{step:012d}.bbo"
 
 
-def _piece_name(start: int, stop: int) -> str:
-    return f"replay-{start:015d}-{stop:015d}.bbo"
+def _piece_name(start: int, stop: int, replay: int = 0) -> str:
+    return f"replay-{start:015d}-{stop:015d}{f'-{replay}' if replay else ''}.bbo"
+
+
+def _replay_number(facts: Mapping[str, Any]) -> int:
+    return int(facts.get("replay_number", 0))  # one that was never begun anew need not say so
 
 
 def _capacity(ring: Mapping[str, np.ndarray]) -> int:

@@ -11,12 +11,15 @@ OURS = ".bbo-files"
 """In each folder we make: the names of the files we put there. Only such a folder, with nothing added, is replaced."""
 
 
-def refuse_if_unusable(out: Path, *, overwrite: bool) -> None:
-    """Say before the work starts, not after it, that its result could not be kept."""
+def refuse_if_unusable(out: Path, *, overwrite: bool, resume: bool = False) -> None:
+    """Say before the work starts, not after it, that its result could not be kept.
+
+    ``resume``: a folder of ours is gone on with. Nothing in it is replaced, so others may have put files there.
+    """
     place = out.resolve()
     if place in (here := Path.cwd().resolve(), *here.parents):
         raise FileExistsError(f"--out {out} is the current folder or above it; name a folder inside it")
-    if place.exists():
+    if place.exists() and not (resume and (place / OURS).is_file()):
         _refuse_to_replace(out, place, overwrite=overwrite)
     existing = next(parent for parent in (place, *place.parents) if parent.exists())
     if not existing.is_dir():

@@ -21,7 +21,7 @@ def live_folder(out: Path, names: Collection[str], *, overwrite: bool, resume: b
 
     They are written down at the start, so that ``overwrite`` can replace also what a killed run has left.
     """
-    refuse_if_unusable_or_in_use(out, overwrite=overwrite or resume)
+    refuse_if_unusable_or_in_use(out, overwrite=overwrite, resume=resume)
     out.mkdir(parents=True, exist_ok=True)
     with locked(out):
         for name in _listed(out) if not resume else ():
@@ -33,13 +33,13 @@ def live_folder(out: Path, names: Collection[str], *, overwrite: bool, resume: b
             (out / LOCK).unlink(missing_ok=True)
 
 
-def refuse_if_unusable_or_in_use(out: Path, *, overwrite: bool) -> None:
+def refuse_if_unusable_or_in_use(out: Path, *, overwrite: bool, resume: bool = False) -> None:
     """Say before the work starts that `live_folder` will not have the folder."""
     if (out / LOCK).exists():  # that somebody works there is said before anything else
         with locked(out):
             _drop_scratch(out)
-    refuse_if_unusable(out, overwrite=overwrite)
-    for name in _listed(out):
+    refuse_if_unusable(out, overwrite=overwrite, resume=resume)
+    for name in _listed(out) if not resume else ():
         if (inner := out / name).is_dir():
             _refuse_inner(inner, overwrite=overwrite)
 

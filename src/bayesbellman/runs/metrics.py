@@ -58,8 +58,18 @@ def finite(value: Any) -> Any:
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """The records; a last line that was cut by a kill is left out."""
+    """The records; a last line that was cut by a kill is left out, and one that is none of ours is an error."""
     if not path.exists():
         return []
     lines = path.read_text(encoding="utf-8").split("\n")
-    return [json.loads(line) for line in lines[:-1] if line]
+    return [_record(path, number, line) for number, line in enumerate(lines[:-1], 1) if line]
+
+
+def _record(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        record = None
+    if not isinstance(record, dict) or not isinstance(record.get("steps"), int):
+        raise ValueError(f"{path} is damaged: line {number} is no record of ours ({line[:40]!r})")
+    return record

@@ -12,6 +12,8 @@ from bayesbellman.experiments.training.reading import Run, read_run
 
 NO_PART_OF_IT = ("seed", "device")
 """Settings in which runs of one contender may differ"""
+BY_ENVIRONMENT = ("BBAC", "BAC")
+"""Agents whose prior scale is their environment's if it is left out"""
 
 
 class Seed(NamedTuple):
@@ -89,7 +91,8 @@ def _grouped(runs: Sequence[Run]) -> list[Contender]:
 def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """What makes a contender. A prior scale that is its environment's own default is none of its choices."""
     settings = {name: value for name, value in config["settings"].items() if name not in NO_PART_OF_IT}
-    if settings.get("prior_scale") == PRIOR_SCALES.get(config["env"], OTHER_PRIOR_SCALE):
+    usual = PRIOR_SCALES.get(config["env"], OTHER_PRIOR_SCALE)
+    if config["agent"] in BY_ENVIRONMENT and settings.get("prior_scale") == usual:
         settings["prior_scale"] = "default"
     return settings
 

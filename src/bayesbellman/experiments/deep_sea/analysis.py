@@ -14,6 +14,7 @@ from bayesbellman.experiments.artefact import Done, Plan, origin
 from bayesbellman.experiments.deep_sea.runs import learning_times
 from bayesbellman.experiments.deep_sea.sweep import BASELINE, FULL_AGENT
 from bayesbellman.experiments.plotting import BLUE, FAINT, GREEN, INK, ORANGE, PINK, style
+from bayesbellman.experiments.statistics import median_time
 from bayesbellman.runs.tables import aligned, markdown, write_csv
 
 HEADER = ("agent", "size", "runs", "learnt", "episodes to learn, median", "least", "most", "episodes at most", "failed")
@@ -36,7 +37,7 @@ class Group:
 
     def row(self) -> tuple:
         learnt = self.times[np.isfinite(self.times)]
-        median = float(np.quantile(self.times, 0.5, method="nearest"))
+        median = median_time(self.times)
         ends = (f"{learnt.min():,.0f}", f"{learnt.max():,.0f}") if len(learnt) else ("-", "-")
         shown = f"{median:,.0f}" if np.isfinite(median) else "not learnt"
         return (self.agent, self.size, len(self.times), len(learnt), shown, *ends, self.most, self.failed)
@@ -90,7 +91,7 @@ def _by_size(axes: Axes, found: Sequence[Group]) -> None:
         here = sorted((one for one in found if one.agent == agent), key=lambda one: one.size)
         for one in here:
             _points(axes, one, float(one.size), colour)
-        medians = [float(np.quantile(one.times, 0.5, method="nearest")) for one in here]
+        medians = [median_time(one.times) for one in here]
         known = [(one.size, median) for one, median in zip(here, medians, strict=True) if np.isfinite(median)]
         axes.plot(*(zip(*known, strict=True) if known else ([], [])), color=colour, label=agent)
     most, smallest = max(one.most for one in found), min(one.size for one in found)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from bayesbellman.experiments.artefact import Arrays, Done, Plan, origin
 from bayesbellman.experiments.mountain_car.sweep import AGENTS, ENTROPIES, STUDY, job_name
 from bayesbellman.experiments.plotting import BLUE, FAINT, GREEN, INK, ORANGE, PINK, style
-from bayesbellman.experiments.statistics import bootstrap_interval, interquartile_mean
+from bayesbellman.experiments.statistics import bootstrap_interval, interquartile_mean, median_time
 from bayesbellman.runs.tables import aligned, markdown, write_csv
 
 SOLVED = 90.0
@@ -38,7 +38,7 @@ def solved_at(found: Arrays) -> Float[np.ndarray, " S"]:
 def summary_row(name: str, found: Arrays) -> tuple:
     first, final = solved_at(found), np.mean(found["evaluations"][-1], axis=1)
     low, high = bootstrap_interval(final)
-    median = float(np.quantile(first, 0.5, method="nearest"))
+    median = median_time(first)
     return (
         name,
         len(first),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayesbellman.experiments.artefact import Address, Arrays, Cell
-from bayesbellman.experiments.statistics import bootstrap_interval, interquartile_mean
+from bayesbellman.experiments.statistics import bootstrap_interval, interquartile_mean, median_time
 from bayesbellman.runs.tables import write_csv
 
 LAST = 10
@@ -109,7 +109,7 @@ def group_row(runs: Sequence[Outcome]) -> tuple:
 
 
 def _median(steps: Sequence[float]) -> str:
-    middle = float(np.quantile(np.array(steps), 0.5, method="nearest"))
+    middle = median_time(np.array(steps))
     return f"{middle:,.0f}" if np.isfinite(middle) else "-"
 
 
@@ -160,12 +160,13 @@ def read_runs(folder: Path, command: str) -> list[Outcome]:
 
 
 def mean_cell(numbers: Sequence[float]) -> Cell:
-    """The mean of a number of each run, and its standard error."""
+    """The mean of a number of each run, and its standard error, which one run alone does not tell."""
     finite = np.isfinite(numbers)
     each = np.asarray(numbers, float)[finite]
     if not len(each):
         return Cell(np.nan, np.nan, 0.0, 0, len(numbers))
-    return Cell(float(np.mean(each)), float(np.std(each) / np.sqrt(len(each))), 0.0, len(each), int(np.sum(~finite)))
+    error = float(np.std(each, ddof=1) / np.sqrt(len(each))) if len(each) > 1 else np.nan
+    return Cell(float(np.mean(each)), error, 0.0, len(each), int(np.sum(~finite)))
 
 
 def solved_shares(folder: Path, command: str) -> Mapping[Address, Cell]:

@@ -39,9 +39,10 @@ class Run(NamedTuple):
 def is_run(folder: Path) -> bool:
     """Whether ``bbo train`` has begun something here."""
     try:
-        return "agent" in json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
+    return isinstance(config, dict) and "agent" in config  # others have files of that name too
 
 
 def read_run(folder: Path) -> Run:
@@ -70,4 +71,7 @@ def _ended(path: Path) -> dict[int, str]:
     if not path.exists():
         return {}
     with path.open(newline="", encoding="utf-8") as file:
-        return {int(row["seed"]): row["ended"] for row in csv.DictReader(file)}
+        try:
+            return {int(row["seed"]): row["ended"] for row in csv.DictReader(file)}
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"RUN: {path} is damaged ({error!r})") from error

@@ -66,7 +66,7 @@ def train(
     ``resume``: go on with what ``out`` holds; seeds that are done are left alone, others go on from their last
     checkpoint, and where there is nothing it begins.
     """
-    refuse_if_unusable_or_in_use(out, overwrite=overwrite or resume)
+    refuse_if_unusable_or_in_use(out, overwrite=overwrite, resume=resume)
     made = {plan.seed: plan.agent(plan.seed)}
     try:
         return _train(plan, out, made, overwrite, resume, other_version, resume_command, say)
