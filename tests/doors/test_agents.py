@@ -170,6 +170,13 @@ def test_recipes_are_what_is_left_out() -> None:
     assert bb.BBAC(CAR, exploration_noise=0.5, **SIZES).pure.exploration_noise == 0.5
 
 
+def test_another_recipe_at_loading_brings_what_it_stands_for(tmp_path: Path) -> None:
+    path = bb.BBAC(CAR, **SIZES).save(tmp_path / "agent.bbo")
+    assert bb.BBAC.load(path, **PAPERS).pure.exploration_entropy == 0
+    assert bb.BBAC.load(path, **PAPERS, exploration_entropy=2.0).pure.exploration_entropy == 2
+    assert bb.BBAC.load(path, prior_weight=0.0).pure.exploration_entropy == 1
+
+
 def test_same_seed_same_numbers_and_two_differ() -> None:
     def final(seed: int) -> np.ndarray:
         return bb.SACStar(CAR, seed=seed, **SIZES).learn(80).uncertainty([0.1, 0.0]).mean

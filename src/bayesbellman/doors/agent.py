@@ -4,7 +4,7 @@ Thin: an agent here holds a pure agent (`bayesbellman.control`), a player that s
 """
 
 import abc
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from types import TracebackType
@@ -366,9 +366,14 @@ class Agent(abc.ABC):
         return Training(self.pure, self._env.compiled, self.batch_size, self.buffer_size, self.warmup)
 
     def settings(self) -> dict[str, Any]:
-        """The constructor's arguments by name, as they were given; JSON can hold them."""
+        """The constructor's arguments by name, defaults filled in; JSON can hold them."""
         values = {name: getattr(self, name) for name in setting_names(type(self))}
         return {name: plain(value) for name, value in values.items()}
+
+    @classmethod
+    def changed(cls, settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+        """An agent's settings with some of them changed."""
+        return {**settings, **changes}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._env.name or 'environment'!r}, {self.num_timesteps:,} steps)"

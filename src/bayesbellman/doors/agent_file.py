@@ -60,7 +60,7 @@ def read_agent(
         raise ValueError(f"{path} names the environment {about['env']!r}, which would import code; pass it as env")
     if env is None and about["env"] is None:
         raise ValueError(f"{path} does not name its environment; pass it as env")
-    agent = kind(about["env"] if env is None else env, **{**settings, **changes})
+    agent = kind(about["env"] if env is None else env, **kind.changed(settings, changes))
     start = agent.pure.init(jax.random.key(0), agent.spaces)
     try:
         state = tree_like(start, arrays)

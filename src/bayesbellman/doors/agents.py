@@ -3,7 +3,7 @@
 Each is its settings, what they may be, and the pure agent that is made of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayesbellman.control.base import AbstractAgent
@@ -94,6 +94,12 @@ class BBAC(ActorCritic):
         super().__init__(env, **shared)
         if prior_scale is None:
             self.prior_scale = PRIOR_SCALES.get(self._env.name or "", OTHER_PRIOR_SCALE)
+
+    @classmethod
+    def changed(cls, settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Another recipe brings what it stands for."""
+        own = RECIPES["paper"] if "recipe" in changes else {}
+        return super().changed({name: value for name, value in settings.items() if name not in own}, changes)
 
     def _check(self) -> None:
         super()._check()

@@ -7,7 +7,7 @@
 Progress, parallel jobs, resuming, output folders and verdicts are then shared.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -105,6 +105,16 @@ class Cell(NamedTuple):
     """Runs that ended with a finite number; the mean is over them."""
     failed: int
     """Runs that did not."""
+
+
+def mean_cell(numbers: Sequence[float]) -> Cell:
+    """The mean of a number of each run, and its standard error, which one run alone does not tell."""
+    finite = np.isfinite(numbers)
+    each = np.asarray(numbers, float)[finite]
+    if not len(each):
+        return Cell(np.nan, np.nan, 0.0, 0, len(numbers))
+    error = float(np.std(each, ddof=1) / np.sqrt(len(each))) if len(each) > 1 else np.nan
+    return Cell(float(np.mean(each)), error, 0.0, len(each), int(np.sum(~finite)))
 
 
 class Judgement(NamedTuple):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bayesbellman.experiments.artefact import Address, Cell, Expected, Judgement
-from bayesbellman.experiments.sparse.outcomes import by_group, mean_cell, read_runs
+from bayesbellman.experiments.artefact import Address, Cell, Expected, Judgement, mean_cell
+from bayesbellman.experiments.sparse.outcomes import by_group, read_runs
 
 LEAST_SEEDS = 5
 FOUND, SOLVED, AHEAD = "found a reward", "solved", "final return, more than SAC's"

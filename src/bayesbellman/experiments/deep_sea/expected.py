@@ -11,9 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import numpy as np
-
-from bayesbellman.experiments.artefact import Address, Cell, Expected, Judgement
+from bayesbellman.experiments.artefact import Address, Cell, Expected, Judgement, mean_cell
 from bayesbellman.experiments.deep_sea.sweep import BASELINE, BASELINE_SIZES, FULL, FULL_AGENT, SIZES
 
 LARGEST_ASKED = 30
@@ -62,10 +60,7 @@ def cells(folder: Path) -> Mapping[Address, Cell]:
         exponent = (float(growth["exponent"]), float(growth["exponent_stderr"])) if growth else None
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{folder} is damaged ({error!r}); make it with: {again} --overwrite") from error
-    found = {
-        address: Cell(float(np.mean(each)), float(np.std(each) / np.sqrt(len(each))), 0.0, len(each), 0)
-        for address, each in learnt.items()
-    }
+    found = {address: mean_cell(each) for address, each in learnt.items()}
     if exponent is not None:
         runs = sum(int(sum(each)) for (agent, _), each in learnt.items() if agent == FULL_AGENT)
         found[GROWTH] = Cell(*exponent, 0.0, runs, 0)

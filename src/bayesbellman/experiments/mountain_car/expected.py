@@ -9,9 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
-from bayesbellman.experiments.artefact import Address, Cell, Expected, Judgement
+from bayesbellman.experiments.artefact import Address, Cell, Expected, Judgement, mean_cell
 from bayesbellman.experiments.mountain_car.sweep import PAPER_SEEDS
 
 PAPER, OURS = "paper's five", "twenty more"
@@ -47,7 +45,4 @@ def cells(folder: Path) -> Mapping[Address, Cell]:
                 solved[group, row["agent"]].append(1.0 if row["solved_at"] else 0.0)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is damaged ({error!r}); make it with: {again} --overwrite") from error
-    return {
-        address: Cell(float(np.mean(found)), float(np.std(found) / np.sqrt(len(found))), 0.0, len(found), 0)
-        for address, found in solved.items()
-    }
+    return {address: mean_cell(found) for address, found in solved.items()}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayesbellman.experiments.artefact import Address, Arrays, Cell
+from bayesbellman.experiments.artefact import Address, Arrays, Cell, mean_cell
 from bayesbellman.experiments.statistics import bootstrap_interval, interquartile_mean, median_time
 from bayesbellman.runs.tables import write_csv
 
@@ -157,16 +157,6 @@ def read_runs(folder: Path, command: str) -> list[Outcome]:
             return [outcome(row) for row in csv.DictReader(file)]
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is damaged ({error!r}); make it with: {again} --overwrite") from error
-
-
-def mean_cell(numbers: Sequence[float]) -> Cell:
-    """The mean of a number of each run, and its standard error, which one run alone does not tell."""
-    finite = np.isfinite(numbers)
-    each = np.asarray(numbers, float)[finite]
-    if not len(each):
-        return Cell(np.nan, np.nan, 0.0, 0, len(numbers))
-    error = float(np.std(each, ddof=1) / np.sqrt(len(each))) if len(each) > 1 else np.nan
-    return Cell(float(np.mean(each)), error, 0.0, len(each), int(np.sum(~finite)))
 
 
 def solved_shares(folder: Path, command: str) -> Mapping[Address, Cell]:

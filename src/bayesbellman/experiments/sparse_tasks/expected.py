@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bayesbellman.experiments.artefact import Address, Cell, Expected, Judgement
-from bayesbellman.experiments.sparse.outcomes import by_group, mean_cell, read_runs
+from bayesbellman.experiments.artefact import Address, Cell, Expected, Judgement, mean_cell
+from bayesbellman.experiments.sparse.outcomes import by_group, read_runs
 from bayesbellman.experiments.sparse_tasks.tasks import TASKS
 
 LEAST_SEEDS = 5
