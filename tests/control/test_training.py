@@ -229,6 +229,8 @@ def test_evaluation_plays_whole_episodes() -> None:
         lambda s: s.agent.actor.parameters, state, jax.tree.map(jnp.zeros_like, state.agent.actor.parameters)
     )
     np.testing.assert_allclose(training.evaluate(KEY, zero, 3, 1000), 0.0)  # no force, no cost, no goal
+    assert training.play(KEY, zero, 3, 1000, 0).lengths.tolist() == [25, 25, 25]
+    assert training.play(KEY, zero, 3, 20, 0).lengths.tolist() == [20, 20, 20]  # the longest that was asked for
     assert float(training.disagreement(KEY, run("SAC", [3])[0])) >= 0
 
 
@@ -264,8 +266,8 @@ def test_bad_agents_are_named() -> None:
     assert one.values(state, batch().observation, batch().action).shape == (1, 6)
 
 
-def test_densities_of_squashed_gaussians_integrate_to_one(x64: None) -> None:
-    """Over a fine grid of u; and log-density by the change of variables."""
+def test_densities_of_squashed_gaussians_are_those_of_the_change_of_variables(x64: None) -> None:
+    """And finite where the tanh is 1 to rounding."""
     actor = TanhGaussian.glorot(KEY, 2, 1, (8,))
     observation = jnp.array([0.3, -0.2])
     drawn = jax.vmap(lambda k: actor.sample(k, observation))(jax.random.split(KEY, 500))
