@@ -191,6 +191,40 @@ def test_each_policy_follows_its_own_loss() -> None:
     np.testing.assert_allclose(log_prob, drawn.log_prob, rtol=1e-5)
 
 
+def test_each_episode_is_a_members_own_and_evaluation_the_behaviour_policys() -> None:
+    """The standard error of a count of 3,000 draws among three is sqrt(3,000 * 2/9), 26."""
+    agent = AGENTS["BBAC"]
+    state = started(agent)
+    drawn = jax.jit(jax.vmap(lambda key: agent.begin_episode(key, state)))(jax.random.split(KEY, 3_000))
+    assert np.abs(np.bincount(np.asarray(drawn), minlength=3) - 1_000).max() < 5 * np.sqrt(3_000 * 2 / 9)
+    observation = jnp.array([0.3, -0.2])
+    seen = state.scaling(observation)
+    policies = [jax.tree.map(lambda x, n=number: x[n], state.policies.parameters) for number in range(4)]
+    for member in range(3):
+        acted = agent.act(KEY, state, jnp.asarray(member), observation)
+        np.testing.assert_allclose(acted, policies[member].sample(KEY, seen).action, rtol=1e-5)
+    np.testing.assert_allclose(agent.act_best(state, observation), policies[3].mean_action(seen), rtol=1e-5)
+    np.testing.assert_allclose(agent.draw(KEY, state, observation), policies[3].sample(KEY, seen).action, rtol=1e-5)
+    silent = BBAC(ensemble_size=3, exploration_noise=0.0, **SMALL)
+    acted = silent.act(KEY, state, jnp.asarray(1), observation)
+    np.testing.assert_allclose(acted, policies[1].mean_action(seen), rtol=1e-5)
+
+
+def test_values_are_those_of_psi_with_its_prior_function() -> None:
+    agent = AGENTS["BBAC"]
+    state = started(agent)
+    state = eqx.tree_at(lambda s: s.omega, state, jax.tree.map(lambda x: x + 0.1, state.omega))
+    data = batch()
+    inputs = (state.scaling(data.observation), data.action)
+    values = agent.values(state, data.observation, data.action)
+    for member in range(3):
+        psi, prior = (
+            jax.tree.map(lambda x, m=member: x[m], tree)
+            for tree in (state.posterior.members.phi, state.posterior.priors)
+        )
+        np.testing.assert_allclose(values[member], psi(inputs) + 10.0 * prior(inputs), rtol=1e-5, atol=1e-5)
+
+
 def test_pairs_of_critics_are_different_and_all_alike() -> None:
     pairs = np.asarray(jax.vmap(lambda key: two_of(key, 4))(jax.random.split(KEY, 6_000)))
     assert (pairs[:, 0] != pairs[:, 1]).all()
