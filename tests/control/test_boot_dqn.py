@@ -169,6 +169,16 @@ def test_a_member_learns_from_what_its_mask_shows_and_nothing_else() -> None:
     assert differs(*second)
 
 
+@pytest.mark.parametrize("learn", [False, True])
+def test_actions_are_stored_as_they_are_in_double_precision_too(learn: bool, x64: None) -> None:
+    """Replay has room for actions of 32 bits; wider ones would be cut, of which JAX warns when it traces the step."""
+    training = Training(BootDQN(epsilon=0.1, **TINY), DeepSea(3), batch_size=4, buffer_size=64, warmup=2)
+    state = jax.eval_shape(training.init, KEY)
+    after, _ = jax.eval_shape(lambda state: training.advance(state, 3, learn), state)
+    assert after.replay.ring.action.dtype == jnp.int32
+    assert after.replay.ring.reward.dtype == jnp.float64
+
+
 def test_what_is_logged() -> None:
     """Half the squared error against targets of 110.5, 100, 110.5, 100 and 110, 100, 110, 100; and their mean."""
     agent = BootDQN(prior_scale=10.0, **TINY)

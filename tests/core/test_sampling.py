@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from bayesbellman.core.sampling import categorical
 
@@ -17,6 +18,18 @@ def test_nothing_impossible_is_drawn_where_rounding_leaves_the_sum_short() -> No
     """In float32 these sum to less than the largest number below 1; the last entry has no probability."""
     p = jnp.array([0.1] * 9 + [0.0999, 0.0])
     assert categorical(jnp.float32(1 - 2**-24), p) == 9
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nothing_impossible_is_drawn_where_rounding_moves_the_sum(seed: int) -> None:
+    """Of 400 entries every other one has no probability; numbers at and just below each step of the sum."""
+    p = np.random.default_rng(seed).random(400).astype(np.float32)
+    p[::2] = 0
+    p /= p.sum()
+    steps = np.asarray(jnp.cumsum(p))
+    numbers = np.concatenate([steps, np.nextafter(steps, np.float32(0))])
+    drawn = jax.vmap(lambda u: categorical(u, jnp.asarray(p)))(jnp.asarray(numbers[numbers < 1]))
+    assert (p[np.asarray(drawn)] > 0).all()
 
 
 def test_frequencies() -> None:

@@ -50,3 +50,11 @@ def test_conditions_hold_numerically_for_what_is_accepted() -> None:
 def test_negative_exponent_is_refused() -> None:
     with pytest.raises(ValueError, match=r"exponent is -0\.5; accepted"):
         PolynomialDecay(1.0, -0.5)
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_step_that_is_no_step_is_refused(scale: float) -> None:
+    """Steps of 0 sum to 0, negative ones go uphill: no exponent makes up for it."""
+    for make in (lambda: PolynomialDecay(scale, 0.6), lambda: ConstantStep(scale)):
+        with pytest.raises(ValueError, match=rf"scale is {scale}; accepted is a finite number > 0"):
+            make()

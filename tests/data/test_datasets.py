@@ -156,6 +156,14 @@ def test_an_empty_list_of_seeds_is_named(x64: None) -> None:
             "evaluation.nonlinear_td import NonlinearTD; import optax; NonlinearTD(None, 'gtd', optax.sgd(1.0))",
             "correction is 'gtd'; accepted are 'none' (TD(0)), 'tdc' and 'gtd2'",
         ),
+        (
+            "envs.cartpole import CartPole; CartPole(reward='stock')",
+            "reward must be 'paper' or 'dm_control', got 'stock'",
+        ),
+        (
+            "posterior.randomised_prior import RandomisedPrior; RandomisedPrior(None, 2, 'centred')",
+            "prior is 'centred'; accepted are 'anchored' and 'function'",
+        ),
         ("evaluation.lstd import LSTDPlus; LSTDPlus(3, 1.0, 0.0, 'x')", "weighting is 'x'; accepted are everything,"),
     ],
 )

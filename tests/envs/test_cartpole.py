@@ -134,8 +134,3 @@ def test_an_episode_is_cut_after_1000_steps_and_never_ends() -> None:
     assert not terminated.any()
     assert np.flatnonzero(truncated).tolist() == [999]
     assert 1.8 < float(state.position) < 2.0  # pushed against the rail's end, which gives a little
-
-
-def test_an_unknown_reward_is_refused() -> None:
-    with pytest.raises(Exception, match="reward"):
-        CartPole(reward="stock")  # pyright: ignore[reportArgumentType]

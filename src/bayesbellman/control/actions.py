@@ -1,7 +1,7 @@
 """Actions as agents have them, and as environments take them.
 
-A continuous action is a vector within [-1, 1], whatever the environment's bounds; a discrete one is an integer, and the
-same for both.
+A continuous action is a vector within [-1, 1], whatever the environment's bounds; a discrete one is an integer of 32
+bits, whatever JAX's precision, and the same for both.
 """
 
 import jax
@@ -16,7 +16,7 @@ ActionSpace = Box | Discrete
 def any_action(key: Key[Array, ""], space: ActionSpace) -> Shaped[Array, "*A"]:
     """One drawn uniformly."""
     if isinstance(space, Discrete):
-        return jax.random.randint(key, (), 0, space.number)
+        return jax.random.randint(key, (), 0, space.number, jnp.int32)
     return jax.random.uniform(key, (space.size,), minval=-1.0)
 
 

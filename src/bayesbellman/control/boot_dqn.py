@@ -162,7 +162,7 @@ class BootDQN(AbstractAgent[BootDQNState]):
         if isinstance(self.epsilon, float) and self.epsilon == 0:
             return action.astype(jnp.int32)
         whether_key, which_key = jax.random.split(key)
-        any_action = jax.random.randint(which_key, action.shape, 0, number)
+        any_action = jax.random.randint(which_key, action.shape, 0, number, jnp.int32)
         whether = jax.random.uniform(whether_key, action.shape) < jnp.asarray(self.epsilon)
         return jnp.where(whether, any_action, action.astype(jnp.int32))
 

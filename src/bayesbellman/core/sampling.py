@@ -5,8 +5,10 @@ from jaxtyping import Array, Float, Int
 
 
 def categorical(uniform: Float[Array, ""], probabilities: Float[Array, " k"]) -> Int[Array, ""]:
-    """The first index whose cumulative probability exceeds a uniform number in [0, 1)."""
-    cumulative = jnp.cumsum(probabilities)
-    # Where rounding leaves the sum short of 1, the remainder falls to the last index with any probability.
-    below_total = jnp.minimum(uniform, jnp.nextafter(cumulative[-1], jnp.zeros_like(uniform)))
-    return jnp.sum(cumulative <= below_total).astype(jnp.int32)
+    """The first index of any probability whose cumulative probability exceeds a uniform number in [0, 1)."""
+    cumulative, possible = jnp.cumsum(probabilities), probabilities > 0
+    # A sum in parallel rounds: it may move where a probability is 0, and stop short of 1. What is impossible is never
+    # drawn all the same, and the remainder falls to the last index with any probability.
+    total = jnp.max(jnp.where(possible, cumulative, jnp.zeros_like(cumulative)))
+    below_total = jnp.minimum(uniform, jnp.nextafter(total, jnp.zeros_like(total)))
+    return jnp.argmax(possible & (cumulative > below_total)).astype(jnp.int32)

@@ -25,6 +25,13 @@ class AbstractSchedule(eqx.Module):
         """Step size of update ``k``."""
 
 
+def _check_scale(scale: float | Float[Array, ""]) -> None:
+    if (
+        isinstance(scale, float | int) and not 0 < scale < math.inf
+    ):  # what is swept under vmap has no one value to check
+        raise ValueError(f"scale is {scale}; accepted is a finite number > 0")
+
+
 class PolynomialDecay(AbstractSchedule):
     """``scale * (k + 1)^-exponent``. The scale can be swept under ``vmap``; the exponent is structure."""
 
@@ -32,6 +39,7 @@ class PolynomialDecay(AbstractSchedule):
     exponent: float = eqx.field(static=True)
 
     def __check_init__(self) -> None:
+        _check_scale(self.scale)
         if not (math.isfinite(self.exponent) and self.exponent >= 0):
             raise ValueError(f"exponent is {self.exponent}; accepted is a finite number >= 0")
 
@@ -48,6 +56,9 @@ class ConstantStep(AbstractSchedule):
     """The same step for ever. It meets no convergence condition; asked for by name, it is allowed."""
 
     scale: float | Float[Array, ""]
+
+    def __check_init__(self) -> None:
+        _check_scale(self.scale)
 
     @property
     def decay_exponent(self) -> float:

@@ -1,1 +1,1 @@
-"""Function approximators: features and policies now; networks and ensembles when the agents need them."""
+"""Function approximators: features, policies, networks, prior functions, and how observations are scaled."""

@@ -1,0 +1,142 @@
+"""One update of each actor-critic, by hand: the loss of its critics, and every gradient.
+
+Adam's memory of the gradient starts from 0 and takes up a tenth of it, so that after one update it is that tenth.
+"""
+
+from functools import reduce
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tests.contracts.promises import assert_close
+
+from bayesbellman.control.bbac import BBAC, two_of
+from bayesbellman.control.parts import shown
+from bayesbellman.control.sac import SAC
+from bayesbellman.core.types import Transition
+from bayesbellman.envs.spaces import Spaces, box
+from bayesbellman.nn.actors import TanhGaussian
+
+KEY = jax.random.key(0)
+SPACES = Spaces(box([-1.0, -1.0], [1.0, 1.0]), box([-3.0], [3.0]))  # observations are scaled to what they are
+ROWS, LOG_TEMPERATURE, TARGET_ENTROPY = 6, -0.7, -1.0
+
+
+@pytest.fixture(autouse=True)
+def _as_users_have_it():
+    with jax.numpy_dtype_promotion("standard"):  # inside optax's Adam
+        yield
+
+
+def batch() -> Transition:
+    """The third is terminal; importance weights differ."""
+    k1, k2, k3 = jax.random.split(jax.random.key(7), 3)
+    return Transition(
+        jax.random.normal(k1, (ROWS, 2)),
+        jax.random.uniform(k2, (ROWS, 1), minval=-1.0),
+        jnp.arange(ROWS, dtype=float),
+        jnp.where(jnp.arange(ROWS) == 2, 0.0, 0.9),
+        jax.random.normal(k3, (ROWS, 2)),
+        jnp.linspace(0.5, 2.0, ROWS),
+    )
+
+
+def begun(agent: Any) -> Any:
+    """With omega that is not psi, and a temperature that is not 1."""
+    state = jax.jit(lambda key: agent.init(key, SPACES))(KEY)
+    moved = (jax.tree.map(lambda x: x + 0.1, state.omega), jnp.asarray(LOG_TEMPERATURE))
+    return eqx.tree_at(lambda s: (s.omega, s.log_temperature.parameters), state, moved)
+
+
+def one(tree: Any, number: int) -> Any:
+    return jax.tree.map(lambda x: x[number], tree)
+
+
+def a_tenth(gradient: Any) -> Any:
+    return jax.tree.map(lambda x: 0.1 * x, gradient)
+
+
+def assert_temperature_follows(memory: Any, log_prob: jax.Array) -> None:
+    """``d/d log alpha`` of ``-log alpha mean(log pi + target)``: with too little entropy alpha must rise."""
+    np.testing.assert_allclose(memory[0].mu, -0.1 * (np.mean(log_prob) + TARGET_ENTROPY), rtol=1e-5)
+
+
+@pytest.mark.parametrize("num_critics", [2, 1])
+def test_sac(num_critics: int) -> None:
+    """Targets: the least of omega's values and, less the temperature's share, the log-density; nothing at an end."""
+    agent, data = SAC(num_critics=num_critics, hidden=(8,)), batch()
+    state = begun(agent)
+    assert agent.values(state, data.observation, data.action).shape == (num_critics, ROWS)
+    after, metrics = jax.jit(lambda state: agent.update(KEY, state, data, jnp.arange(ROWS)))(state)
+    next_key, _, actor_key = jax.random.split(KEY, 3)
+    alpha, actor, critics = jnp.exp(LOG_TEMPERATURE), state.actor.parameters, range(num_critics)
+    ahead = actor.sample(next_key, data.next_observation)
+    following = [one(state.omega, c)((data.next_observation, ahead.action)) for c in critics]
+    targets = data.reward + data.discount * (reduce(jnp.minimum, following) - alpha * ahead.log_prob)
+    assert float(targets[2]) == 2.0
+
+    def critic_loss(psi: Any) -> jax.Array:
+        return 0.5 * jnp.mean(data.weight * (targets - psi((data.observation, data.action))) ** 2)
+
+    members = [one(state.critics.members.phi, c) for c in critics]
+    np.testing.assert_allclose(metrics["critic_loss"], np.mean([critic_loss(psi) for psi in members]), rtol=1e-5)
+    for c in critics:
+        assert_close(one(after.critics.members.optimiser[0].mu, c), a_tenth(jax.grad(critic_loss)(members[c])))
+
+    def actor_loss(actor: TanhGaussian) -> jax.Array:
+        drawn = actor.sample(actor_key, data.observation)
+        values = [one(after.critics.members.phi, c)((data.observation, drawn.action)) for c in critics]
+        return jnp.mean(alpha * drawn.log_prob - reduce(jnp.minimum, values))
+
+    assert_close(after.actor.memory[0].mu, a_tenth(jax.grad(actor_loss)(actor)))
+    assert_temperature_follows(after.log_temperature.memory, actor.sample(actor_key, data.observation).log_prob)
+
+
+def test_bbac() -> None:
+    """With a prior that weighs something, target noise and masks: each member has its own of all three."""
+    agent = BBAC(ensemble_size=3, prior_scale=10.0, prior_weight=0.02, target_noise=0.3, bootstrap=0.5, hidden=(8,))
+    state, data, index = begun(agent), batch(), jnp.arange(40, 40 + ROWS)
+    after, metrics = jax.jit(lambda state: agent.update(KEY, state, data, index))(state)
+    next_key, _, policy_key, pair_key = jax.random.split(KEY, 4)
+    masks = shown(state.mask_key, 3, 0.5, index)
+    assert 0 < float(masks.mean()) < 1
+    policies, fits = state.policies.parameters, []
+
+    def valued(psi: Any, member: int, observation: jax.Array, action: jax.Array) -> jax.Array:
+        return psi((observation, action)) + 10.0 * one(state.posterior.priors, member)((observation, action))
+
+    for member in range(3):
+        ahead = one(policies, member).sample(jax.random.split(next_key, 4)[member], data.next_observation).action
+        noise = [jax.random.normal(jax.random.fold_in(state.posterior.noise_keys[member], i)) for i in index]
+        following = valued(one(state.omega, member), member, data.next_observation, ahead)
+        targets = data.reward + data.discount * following + 0.3 * jnp.stack(noise) / jnp.sqrt(data.weight)
+
+        def fit(psi: Any, member: int = member, targets: jax.Array = targets) -> jax.Array:
+            errors = targets - valued(psi, member, data.observation, data.action)
+            return 0.5 * jnp.mean(data.weight * masks[member] * errors**2)
+
+        def loss(psi: Any, fit: Any = fit) -> jax.Array:
+            return fit(psi) + 0.02 * sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(psi))
+
+        psi = one(state.posterior.members.phi, member)
+        fits.append(fit(psi))
+        assert_close(one(after.posterior.members.optimiser[0].mu, member), a_tenth(jax.grad(loss)(psi)))
+    np.testing.assert_allclose(metrics["critic_loss"], np.mean(fits), rtol=1e-5)
+
+    alpha, pair = jnp.exp(LOG_TEMPERATURE), two_of(pair_key, 3).tolist()
+    for number, key in enumerate(jax.random.split(policy_key, 4)):
+
+        def policy_loss(policy: TanhGaussian, number: int = number, key: jax.Array = key) -> jax.Array:
+            drawn = policy.sample(key, data.observation)
+            judges = [number] if number < 3 else pair
+            critics = [(one(after.posterior.members.phi, m), m) for m in judges]
+            values = [valued(psi, m, data.observation, drawn.action) for psi, m in critics]
+            return jnp.mean(alpha * drawn.log_prob - reduce(jnp.minimum, values))
+
+        gradient = jax.grad(policy_loss)(one(policies, number))
+        assert_close(one(after.policies.memory[0].mu, number), a_tenth(gradient))
+    behaviour = one(policies, 3).sample(jax.random.split(policy_key, 4)[3], data.observation)
+    assert_temperature_follows(after.log_temperature.memory, behaviour.log_prob)
