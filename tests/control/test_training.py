@@ -1,5 +1,6 @@
 """The loop and the agents' updates: formulas by hand, and that pieces and copies of a run change nothing."""
 
+import re
 from functools import cache
 
 import equinox as eqx
@@ -293,6 +294,13 @@ def test_bad_agents_are_named() -> None:
         SAC(num_critics=0)
     with pytest.raises(ValueError, match="bootstrap is 0"):
         BBAC(bootstrap=0.0)
+    bad = [("discount", 1.5), ("discount", -1.0), ("learning_rate", float("nan")), ("target_smoothing", 2.0)]
+    for name, value in [*bad, ("hidden", ()), ("hidden", (8, 0))]:
+        for agent in (BBAC, SAC, BootDQN):
+            with pytest.raises(ValueError, match=re.escape(f"{name} is {value}; accepted")):
+                agent(**{name: value})
+    with pytest.raises(ValueError, match=r"prior_weight is -1\.0; accepted is a finite number >= 0"):
+        BBAC(prior_weight=-1.0)
     with pytest.raises(TypeError, match="BootDQN is for discrete ones"):
         BBAC().init(KEY, Spaces(box([0.0], [1.0]), Discrete(3)))
     one = BBAC(ensemble_size=1, **SMALL)  # defined: no disagreement, one actor

@@ -21,6 +21,12 @@ def test_projection_onto_a_ball() -> None:
     np.testing.assert_allclose(outside["b"], [2.0])
 
 
+def test_what_is_too_large_to_be_squared_is_projected_too() -> None:
+    found = trees.project_to_ball({"a": jnp.array([3e20, 0.0]), "b": jnp.array(4e20)}, 1e3)
+    np.testing.assert_allclose(found["a"], [600.0, 0.0], rtol=1e-6)
+    np.testing.assert_allclose(found["b"], 800.0, rtol=1e-6)
+
+
 def test_projection_has_a_finite_gradient_at_zero() -> None:
     gradient = jax.grad(lambda x: trees.squared_norm(trees.project_to_ball({"x": x}, 1.0)))(jnp.zeros(3))
     np.testing.assert_array_equal(gradient, jnp.zeros(3))

@@ -1,6 +1,8 @@
 """What every agent promises to the loop that trains it."""
 
 import abc
+import math
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 import equinox as eqx
@@ -12,6 +14,14 @@ from bayesbellman.nn.actors import TanhGaussian
 from bayesbellman.nn.scaling import Scaling
 
 State = TypeVar("State")
+LIMITS: dict[str, tuple[str, Callable[[float], bool]]] = {
+    "discount": ("a number from 0 to 1", lambda x: 0 <= x <= 1),
+    "learning_rate": ("a finite number > 0", lambda x: 0 < x < math.inf),
+    "target_smoothing": ("a number > 0 and <= 1", lambda x: 0 < x <= 1),
+    "prior_scale": ("a finite number >= 0", lambda x: 0 <= x < math.inf),
+    "prior_weight": ("a finite number >= 0", lambda x: 0 <= x < math.inf),
+}
+"""What settings may be, of those that an agent has. What differs from run to run in one program is not looked at."""
 
 
 class AbstractAgent(eqx.Module, Generic[State]):
@@ -21,6 +31,15 @@ class AbstractAgent(eqx.Module, Generic[State]):
     """
 
     discount: eqx.AbstractVar[float | Float[Array, ""]]
+
+    def __check_init__(self) -> None:
+        for name, (accepted, holds) in LIMITS.items():
+            value = getattr(self, name, None)
+            if isinstance(value, float | int) and not holds(value):
+                raise ValueError(f"{name} is {value}; accepted is {accepted}")
+        hidden = getattr(self, "hidden", (1,))
+        if not hidden or min(hidden) < 1:
+            raise ValueError(f"hidden is {hidden}; accepted are widths of one layer or more, each >= 1")
 
     @abc.abstractmethod
     def init(self, key: Key[Array, ""], spaces: Spaces) -> State:

@@ -26,9 +26,8 @@ class AbstractSchedule(eqx.Module):
 
 
 def _check_scale(scale: float | Float[Array, ""]) -> None:
-    if (
-        isinstance(scale, float | int) and not 0 < scale < math.inf
-    ):  # what is swept under vmap has no one value to check
+    swept = not isinstance(scale, float | int)  # under vmap, where it has no one value to check
+    if not swept and not 0 < scale < math.inf:
         raise ValueError(f"scale is {scale}; accepted is a finite number > 0")
 
 

@@ -27,8 +27,12 @@ def project_to_ball(tree: PyTree[Array], radius: float | Float[Array, ""]) -> Py
         return tree  # no norm is taken in an inner loop that does not ask for one
     square = squared_norm(tree)
     outside = square > radius**2
-    # The root is taken only of what is outside: at tree = 0 its gradient would be infinite.
-    shrink = radius / jnp.sqrt(jnp.where(outside, square, 1.0))
+    # In units of the largest, whose square may be too large a number; only of what is outside, as at tree = 0 the
+    # gradient of the root would be infinite.
+    largest = jnp.max(jnp.stack([jnp.max(jnp.abs(leaf)).astype(square.dtype) for leaf in jax.tree.leaves(tree)]))
+    unit = jnp.where(outside, largest, jnp.ones_like(largest))
+    in_units = squared_norm(jax.tree.map(lambda leaf: leaf / unit.astype(leaf.dtype), tree))
+    shrink = radius / (unit * jnp.sqrt(jnp.where(outside, in_units, jnp.ones_like(in_units))))
     return jax.tree.map(lambda leaf: jnp.where(outside, leaf * shrink.astype(leaf.dtype), leaf), tree)
 
 
@@ -38,6 +42,7 @@ def slow_update(
     beta: float | Float[Array, ""],
     radius: float | Float[Array, ""] = float("inf"),
 ) -> PyTree[Array]:
-    """``omega <- P_Omega(omega - beta (omega - psi))`` (paper, eq. `rp_updates_slow`); ``beta = 1`` is omega := psi."""
+    """``omega <- P_Omega(omega - beta (omega - psi))`` (paper, eq. `rp_updates_slow`); ``beta = 1`` is omega := psi,
+    to rounding."""
     moved = jax.tree.map(lambda o, p: o - jnp.asarray(beta, o.dtype) * (o - p), omega, psi)
     return project_to_ball(moved, radius)

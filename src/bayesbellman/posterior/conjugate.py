@@ -89,6 +89,7 @@ class ConjugatePosterior(AbstractPosterior[GaussianState]):
         )
 
     def sample(self, key: Key[Array, ""], state: GaussianState) -> Float[AnyArray, " n"]:
+        """By JAX, in its precision, whatever the state's arrays are."""
         noise = jax.random.normal(key, state.information.shape, state.information.dtype)
         return state.mean + inverse_root(state.precision) @ noise
 
