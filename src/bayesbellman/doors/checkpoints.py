@@ -36,7 +36,7 @@ class Checkpoints(Callback):
 
         checkpoints = bb.Checkpoints("car")
         agent = bb.BBAC("MountainCarContinuous-v0", seed=0)
-        checkpoints.restore(agent)                        # False: there is nothing yet
+        checkpoints.restore(agent)                        # None: there is nothing yet
         agent.learn(100_000, callback=checkpoints)
 
     ``every``: steps from one to the next; left out, it is a minute, or longer where one takes more than ``share`` of
