@@ -34,8 +34,15 @@ def test_each_is_told_and_one_is_enough_to_end() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "ends"),
-    [(False, True), (np.bool_(False), True), (jax.numpy.asarray(False), True)]
-    + [(True, False), (np.bool_(True), False), (None, False), (0, False)],
+    [
+        (False, True),
+        (np.bool_(False), True),
+        (jax.numpy.asarray(False), True),
+        (True, False),
+        (np.bool_(True), False),
+        (None, False),
+        (0, False),
+    ],
 )
 def test_false_is_false_whoever_says_it(answer, ends: bool) -> None:
     assert go_on(as_callbacks(lambda agent, progress: answer), None, told()) is not ends  # pyright: ignore[reportArgumentType]

@@ -84,4 +84,4 @@ def go_on(callbacks: Sequence[Callback], agent: "Agent", told: Progress) -> bool
 
 def _is_false(answer: object) -> bool:
     """NumPy's and JAX's False too, as comparisons of returns give them; None and numbers say nothing."""
-    return getattr(answer, "dtype", type(answer)) == bool and not answer
+    return (isinstance(answer, bool) or getattr(answer, "dtype", None) == np.bool_) and not answer
