@@ -248,6 +248,23 @@ def test_sizes_are_checked_before_training() -> None:
         bb.BBAC(CAR, **SIZES).evaluate(0)
 
 
+def test_counts_are_whole_numbers_and_1e2_is_one(tmp_path: Path) -> None:
+    agent = bb.SACStar(CAR, **{**SIZES, "hidden": [8.0], "buffer_size": 1e3})
+    assert agent.learn(1e2, callback=bb.Checkpoints(tmp_path, every=10)).num_timesteps == 100  # pyright: ignore[reportArgumentType]
+    assert isinstance(agent.num_timesteps, int)
+    assert (agent.hidden, agent.buffer_size) == ((8,), 1000)
+    for bad in (10.5, np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"total_timesteps is .*; accepted is a whole number"):
+            agent.learn(bad)  # pyright: ignore[reportArgumentType]
+    for bad in ("100", None, True):
+        with pytest.raises(TypeError, match=r"total_timesteps is .*; accepted is a number"):
+            agent.learn(bad)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match=r"hidden is 8; give the widths of layers, such as \(64, 64\)"):
+        bb.SAC(CAR, hidden=8)
+    with pytest.raises(ValueError, match=r"warmup is 10\.5"):
+        bb.SAC(CAR, warmup=10.5)
+
+
 def test_what_an_agent_does_not_have_is_named() -> None:
     with pytest.raises(TypeError, match="SAC has no setting 'prior_scale'; it has"):
         bb.SAC(CAR, prior_scale=3.0)

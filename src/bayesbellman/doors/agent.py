@@ -19,6 +19,7 @@ from bayesbellman.control.train import Played, Training, check_sizes
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors.agent_file import read_agent, write_agent
 from bayesbellman.doors.callbacks import AnyCallback, Progress, as_callbacks, go_on
+from bayesbellman.doors.checks import whole_number
 from bayesbellman.doors.environments import HostSettings, Opened, open_environment
 from bayesbellman.doors.host_player import HostPlayer
 from bayesbellman.doors.players import AbstractPlayer, Chunk, CompiledPlayer
@@ -106,8 +107,10 @@ class Agent(abc.ABC):
     ) -> None:
         self.seed = int(seed) if isinstance(seed, np.integer) else seed
         self.learning_rate, self.discount = learning_rate, discount
-        self.hidden, self.activation = tuple(hidden), activation
-        self.batch_size, self.buffer_size, self.warmup = batch_size, buffer_size, warmup
+        self.hidden, self.activation = _widths(hidden), activation
+        self.batch_size = whole_number("batch_size", batch_size)
+        self.buffer_size = whole_number("buffer_size", buffer_size)
+        self.warmup = whole_number("warmup", warmup)
         self.target_smoothing = target_smoothing
         self.scale_observations, self.num_envs, self.device = scale_observations, num_envs, device
         self.bad_values, self.on_env_error = bad_values, on_env_error
@@ -175,6 +178,7 @@ class Agent(abc.ABC):
         A piece of at most 1,000 steps at a time, after each of which the callback is called: a function of the agent
         and its progress, a `Callback`, or several of them. If one returns False, learning ends.
         """
+        total_timesteps = whole_number("total_timesteps", total_timesteps)
         if total_timesteps < 1:
             raise ValueError(f"total_timesteps is {total_timesteps}; it must be >= 1")
         callbacks = as_callbacks(callback)
@@ -273,6 +277,7 @@ class Agent(abc.ABC):
 
     def evaluate(self, episodes: int = 10, *, seed: int | None = None) -> Float[np.ndarray, " episodes"]:
         """Returns of whole episodes with the action believed best, in a fresh environment."""
+        episodes = whole_number("episodes", episodes)
         if episodes < 1:
             raise ValueError(f"episodes is {episodes}; it must be >= 1")
         self._refuse_if_closed()
@@ -392,6 +397,12 @@ class Agent(abc.ABC):
         if array.ndim > 1 and array.size == len(array) * size:
             return jnp.asarray(array.reshape(len(array), size)), True
         raise ValueError(f"observation has shape {array.shape}; expected {self._env.observation_shape} or rows of it")
+
+
+def _widths(hidden: Any) -> tuple[int, ...]:
+    if not isinstance(hidden, Sequence | np.ndarray) or isinstance(hidden, str):
+        raise TypeError(f"hidden is {hidden!r}; give the widths of layers, such as (64, 64)")
+    return tuple(whole_number("hidden", width) for width in hidden)
 
 
 def _words(told: Progress) -> str:
