@@ -87,9 +87,9 @@ def test_uncertainty_is_the_members_spread(trained: bb.BBAC) -> None:
 
 
 def test_saved_and_loaded_agents_act_alike(trained: bb.BBAC, tmp_path: Path) -> None:
-    path = trained.save(tmp_path / "agent")
+    path = trained.save(tmp_path / "new" / "agent")
     assert path.suffix == ".bbo"
-    loaded = bb.BBAC.load(path)
+    loaded = bb.BBAC.load(tmp_path / "new" / "agent")  # by the name that was given
     where = np.random.default_rng(0).uniform(-0.07, 0.07, (20, 2))
     np.testing.assert_array_equal(
         loaded.predict(where, deterministic=True)[0], trained.predict(where, deterministic=True)[0]
@@ -111,6 +111,9 @@ def test_files_that_are_not_an_agents_are_refused(trained: bb.BBAC, tmp_path: Pa
     whole = path.read_bytes()
     path.write_bytes(whole[:200] + bytes([whole[200] ^ 1]) + whole[201:])
     with pytest.raises(Damaged, match="is damaged"):
+        bb.BBAC.load(path)
+    path.write_text("notes")
+    with pytest.raises(Damaged, match="was never written by us"):
         bb.BBAC.load(path)
     write_arrays(path, {"x": np.zeros(3)})
     with pytest.raises(ValueError, match="was not written by an agent's save"):
