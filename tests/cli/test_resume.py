@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -181,6 +182,17 @@ def test_a_run_can_be_made_longer(probe: Path, tmp_path: Path, capsys) -> None:
     assert "seed 0 goes on from step 400" in capsys.readouterr().err
     assert bbo("train", *longer, "--out", tmp_path / "at once") == 0
     assert digest(probe) == digest(tmp_path / "at once")
+
+
+def test_a_run_without_its_checkpoints_is_not_begun_again_unasked(tmp_path: Path, capsys) -> None:
+    out = tmp_path / "run"
+    assert bbo("train", *PROBE, "--out", out) == 0
+    shutil.rmtree(out / "checkpoints")
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert bbo("train", *PROBE, "--steps", 600, "--out", out, "--resume") == 2
+    assert "seed 0 has no checkpoint in" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+    assert bbo("train", *PROBE, "--out", out, "--resume") == 0  # nothing to do
 
 
 def test_options_that_exclude_each_other(tmp_path: Path, capsys) -> None:

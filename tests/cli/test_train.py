@@ -188,6 +188,7 @@ def test_an_existing_run_is_kept_unless_asked(tmp_path: Path, capsys) -> None:
         (("--steps", 0), "--steps is 0"),
         (("--evaluate-every", 0), "--evaluate-every is 0"),
         (("--seed", -1), "--seed is -1"),
+        (("--solved", "nan"), "--solved is nan"),
         (("--seeds", 2**31), "--seed is 0 to 2147483647"),
     ],
 )
@@ -195,6 +196,18 @@ def test_bad_settings_are_named_and_leave_nothing(tmp_path: Path, capsys, change
     assert bbo("train", *PROBE, *changes, "--out", tmp_path / "run") == 2
     assert words in capsys.readouterr().err
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("command", ["train", "doctor"])
+def test_an_environment_whose_package_is_missing_is_an_error_in_words(
+    capsys, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    def missing(*names: object, **options: object) -> None:
+        raise gymnasium.error.DependencyNotInstalled("MuJoCo is not installed")
+
+    monkeypatch.setattr(gymnasium, "make", missing)
+    assert bbo(command, "Humanoid-v5") == 2
+    assert "bbo: error: env: 'Humanoid-v5' needs a package that is not installed: MuJoCo" in capsys.readouterr().err
 
 
 def test_options_are_the_agents_settings_and_hold_no_defaults() -> None:

@@ -58,6 +58,8 @@ def test_many_files_and_folders_are_one_data_set(tmp_path: Path) -> None:
         write(parts / f"{i}.parquet", {name: column[start:stop] for name, column in a.items()})
     for paths in ([parts], sorted(parts.glob("*.parquet"))):
         np.testing.assert_allclose(fit(paths).omega_, whole.omega_, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"1\.parquet is there more than once"):  # its rows would count twice
+        fit([parts, parts / "1.parquet"])
 
 
 @pytest.mark.parametrize("kind", ["list", "fixed", "large"])

@@ -88,9 +88,9 @@ def test_uncertainty_is_the_members_spread(trained: bb.BBAC) -> None:
 
 
 def test_saved_and_loaded_agents_act_alike(trained: bb.BBAC, tmp_path: Path) -> None:
-    path = trained.save(tmp_path / "agent")
+    path = trained.save(tmp_path / "new" / "agent")
     assert path.suffix == ".bbo"
-    loaded = bb.BBAC.load(path)
+    loaded = bb.BBAC.load(tmp_path / "new" / "agent")  # by the name that was given
     where = np.random.default_rng(0).uniform(-0.07, 0.07, (20, 2))
     np.testing.assert_array_equal(
         loaded.predict(where, deterministic=True)[0], trained.predict(where, deterministic=True)[0]
@@ -112,6 +112,9 @@ def test_files_that_are_not_an_agents_are_refused(trained: bb.BBAC, tmp_path: Pa
     whole = path.read_bytes()
     path.write_bytes(whole[:200] + bytes([whole[200] ^ 1]) + whole[201:])
     with pytest.raises(Damaged, match="is damaged"):
+        bb.BBAC.load(path)
+    path.write_text("notes")
+    with pytest.raises(Damaged, match="was never written by us"):
         bb.BBAC.load(path)
     write_arrays(path, {"x": np.zeros(3)})
     with pytest.raises(ValueError, match="was not written by an agent's save"):
@@ -230,10 +233,9 @@ def test_our_environments_as_objects() -> None:
         ({"discount": 1.0}, r"discount is 1\.0; it must be >= 0 and < 1"),
         ({"learning_rate": 0.0}, r"learning_rate is 0\.0; it must be > 0"),
         ({"hidden": ()}, "hidden is"),
-        ({"hidden": 64}, r"hidden is 64; give a width for each layer, such as \(64,\)"),
-        ({"hidden": (8.0,)}, r"hidden is \(8\.0,\)"),
-        ({"buffer_size": 1e6}, r"buffer_size is 1000000\.0; it must be a whole number"),
-        ({"ensemble_size": 2.5}, r"ensemble_size is 2\.5; it must be a whole number"),
+        ({"buffer_size": 1e6 + 0.5}, r"buffer_size is 1000000\.5; accepted is a whole number"),
+        ({"ensemble_size": 2.5}, r"ensemble_size is 2\.5; accepted is a whole number"),
+        ({"num_envs": 1.5}, r"num_envs is 1\.5; accepted is a whole number"),
         ({"activation": "sin"}, "activation is 'sin'; accepted are relu"),
         ({"ensemble_size": 0}, "ensemble_size is 0"),
         ({"prior_weight": -1.0}, r"prior_weight is -1\.0"),
@@ -258,6 +260,23 @@ def test_sizes_are_checked_before_training() -> None:
         bb.BBAC(CAR, **SIZES).learn(0)
     with pytest.raises(ValueError, match="episodes is 0"):
         bb.BBAC(CAR, **SIZES).evaluate(0)
+
+
+def test_counts_are_whole_numbers_and_1e2_is_one(tmp_path: Path) -> None:
+    agent = bb.SACStar(CAR, **{**SIZES, "hidden": [8.0], "buffer_size": 1e3})
+    assert agent.learn(1e2, callback=bb.Checkpoints(tmp_path, every=10)).num_timesteps == 100  # pyright: ignore[reportArgumentType]
+    assert isinstance(agent.num_timesteps, int)
+    assert (agent.hidden, agent.buffer_size) == ((8,), 1000)
+    for bad in (10.5, np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"total_timesteps is .*; accepted is a whole number"):
+            agent.learn(bad)  # pyright: ignore[reportArgumentType]
+    for bad in ("100", None, True):
+        with pytest.raises(TypeError, match=r"total_timesteps is .*; accepted is a number"):
+            agent.learn(bad)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match=r"hidden is 8; give the widths of layers, such as \(64, 64\)"):
+        bb.SAC(CAR, hidden=8)
+    with pytest.raises(ValueError, match=r"warmup is 10\.5"):
+        bb.SAC(CAR, warmup=10.5)
 
 
 def test_what_an_agent_does_not_have_is_named() -> None:

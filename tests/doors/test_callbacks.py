@@ -32,6 +32,22 @@ def test_each_is_told_and_one_is_enough_to_end() -> None:
     assert go_on(as_callbacks(None), None, told())  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.parametrize(
+    ("answer", "ends"),
+    [
+        (False, True),
+        (np.bool_(False), True),
+        (jax.numpy.asarray(False), True),
+        (True, False),
+        (np.bool_(True), False),
+        (None, False),
+        (0, False),
+    ],
+)
+def test_false_is_false_whoever_says_it(answer, ends: bool) -> None:
+    assert go_on(as_callbacks(lambda agent, progress: answer), None, told()) is not ends  # pyright: ignore[reportArgumentType]
+
+
 def test_stopping_at_a_return() -> None:
     stop = bb.StopAtReturn(5.0, episodes=2)
     answers = [stop.on_episode(None, value) for value in (9.0, 0.0, 4.0, 6.0)]  # pyright: ignore[reportArgumentType]

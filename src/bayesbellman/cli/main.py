@@ -43,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail("interrupted", 130)
     except ModuleNotFoundError as error:
         extra = EXTRAS.get((error.name or "").split(".")[0])
+        if extra is None and error.name is None:  # raised by us, in words: an environment's package
+            _fail(str(error), 2)
         if extra is None:
             raise
         _fail(f"this needs {error.name}, which is not installed: pip install 'bayesbellman[{extra}]'", 2)

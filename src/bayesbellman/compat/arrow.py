@@ -220,6 +220,11 @@ def _files(paths: Sequence[Path]) -> list[Path]:
             files += inside
         else:
             files.append(path)
+    seen: set[Path] = set()
+    for path in files:
+        if path.resolve() in seen:
+            raise ValueError(f"{path} is there more than once, and its transitions would count as often; name it once")
+        seen.add(path.resolve())
     if not files:
         raise ValueError("no data: name at least one Parquet file")
     return files

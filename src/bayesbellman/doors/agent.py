@@ -4,8 +4,7 @@ Thin: an agent here holds a pure agent (`bayesbellman.control`), a player that s
 """
 
 import abc
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from numbers import Integral
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
@@ -20,6 +19,7 @@ from bayesbellman.control.train import Played, Training, check_sizes
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors.agent_file import read_agent, write_agent
 from bayesbellman.doors.callbacks import AnyCallback, Progress, as_callbacks, go_on
+from bayesbellman.doors.checks import whole_number
 from bayesbellman.doors.environments import HostSettings, Opened, open_environment
 from bayesbellman.doors.host_player import HostPlayer
 from bayesbellman.doors.players import AbstractPlayer, Chunk, CompiledPlayer
@@ -29,8 +29,6 @@ from bayesbellman.nn.mlp import relu
 from bayesbellman.runs.progress import progress
 
 ACTIVATIONS: dict[str, Callable] = {"relu": relu, "tanh": jnp.tanh, "elu": jax.nn.elu, "silu": jax.nn.silu}
-WHOLE = ("batch_size", "buffer_size", "warmup", "num_envs", "ensemble_size", "target_period", "num_critics")
-"""Settings, of those that an agent has, that are whole numbers"""
 Door = TypeVar("Door", bound="Agent")
 
 
@@ -109,19 +107,20 @@ class Agent(abc.ABC):
     ) -> None:
         self.seed = int(seed) if isinstance(seed, np.integer) else seed
         self.learning_rate, self.discount = learning_rate, discount
-        if not isinstance(hidden, Iterable):
-            raise ValueError(f"hidden is {hidden!r}; give a width for each layer, such as ({hidden!r},)")
-        self.hidden, self.activation = tuple(hidden), activation
-        self.batch_size, self.buffer_size, self.warmup = batch_size, buffer_size, warmup
+        self.hidden, self.activation = _widths(hidden), activation
+        self.batch_size = whole_number("batch_size", batch_size)
+        self.buffer_size = whole_number("buffer_size", buffer_size)
+        self.warmup = whole_number("warmup", warmup)
         self.target_smoothing = target_smoothing
-        self.scale_observations, self.num_envs, self.device = scale_observations, num_envs, device
+        self.num_envs = whole_number("num_envs", num_envs)
+        self.scale_observations, self.device = scale_observations, device
         self.bad_values, self.on_env_error = bad_values, on_env_error
         self.env_restarts, self.env_timeout = env_restarts, env_timeout
         faults = HostSettings(bad_values, on_env_error, env_restarts, env_timeout)
         faults.check()
         self._check()
         self._device = chosen_device(device)
-        self._env: Opened = open_environment(env, num_envs, seed, faults, self.actions)
+        self._env: Opened = open_environment(env, self.num_envs, seed, faults, self.actions)
         self._closed = False
         self._player: AbstractPlayer | None = None
         self._pending: Any = None  # a loaded state, until the player is there
@@ -131,9 +130,6 @@ class Agent(abc.ABC):
         self._history: list[Progress] = []
 
     def _check(self) -> None:
-        for name in WHOLE:
-            if not isinstance(given := getattr(self, name, 1), Integral):
-                raise ValueError(f"{name} is {given!r}; it must be a whole number")
         positive = ("learning_rate", "target_smoothing", "num_envs")
         for name in positive:
             if not getattr(self, name) > 0:
@@ -142,7 +138,7 @@ class Agent(abc.ABC):
             raise ValueError(f"discount is {self.discount}; it must be >= 0 and < 1")
         if self.target_smoothing > 1:
             raise ValueError(f"target_smoothing is {self.target_smoothing}; it must be at most 1 (targets are critics)")
-        if not self.hidden or not all(isinstance(width, Integral) and width >= 1 for width in self.hidden):
+        if not self.hidden or min(self.hidden) < 1:
             raise ValueError(f"hidden is {self.hidden}; give the width of one layer or more, each >= 1")
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"activation is {self.activation!r}; accepted are {', '.join(ACTIVATIONS)}")
@@ -183,6 +179,7 @@ class Agent(abc.ABC):
         A piece of at most 1,000 steps at a time, after each of which the callback is called: a function of the agent
         and its progress, a `Callback`, or several of them. If one returns False, learning ends.
         """
+        total_timesteps = whole_number("total_timesteps", total_timesteps)
         if total_timesteps < 1:
             raise ValueError(f"total_timesteps is {total_timesteps}; it must be >= 1")
         callbacks = as_callbacks(callback)
@@ -281,6 +278,7 @@ class Agent(abc.ABC):
 
     def evaluate(self, episodes: int = 10, *, seed: int | None = None) -> Float[np.ndarray, " episodes"]:
         """Returns of whole episodes with the action believed best, in a fresh environment."""
+        episodes = whole_number("episodes", episodes)
         if episodes < 1:
             raise ValueError(f"episodes is {episodes}; it must be >= 1")
         self._refuse_if_closed()
@@ -405,6 +403,12 @@ class Agent(abc.ABC):
         if array.ndim > 1 and array.size == len(array) * size:
             return jnp.asarray(array.reshape(len(array), size)), True
         raise ValueError(f"observation has shape {array.shape}; expected {self._env.observation_shape} or rows of it")
+
+
+def _widths(hidden: Any) -> tuple[int, ...]:
+    if not isinstance(hidden, Sequence | np.ndarray) or isinstance(hidden, str):
+        raise TypeError(f"hidden is {hidden!r}; give the widths of layers, such as (64, 64)")
+    return tuple(whole_number("hidden", width) for width in hidden)
 
 
 def _words(told: Progress) -> str:

@@ -23,7 +23,8 @@ Door = TypeVar("Door", bound="Agent")
 
 def write_agent(agent: "Agent", state: Any, path: Path) -> Path:
     """The agent with this state of the pure agent; returns where it is."""
-    path = path if path.suffix else path.with_suffix(".bbo")
+    path = _with_suffix(path)
+    path.parent.mkdir(parents=True, exist_ok=True)  # what was learnt is not lost for want of a folder
     action = agent.spaces.action
     about = {
         "format": FORMAT,
@@ -45,6 +46,7 @@ def read_agent(
     cls: type[Door], kinds: Mapping[str, type["Agent"]], path: Path, env: Any, changes: Mapping[str, Any]
 ) -> Door:
     """The agent of a file, if it is a ``cls``; ``kinds``: all that there are, by name."""
+    path = path if path.exists() else _with_suffix(path)
     arrays = read_arrays(path)
     try:
         about = json.loads(arrays.pop("about").tobytes())
@@ -70,3 +72,7 @@ def read_agent(
     # observations are scaled as this environment and these settings say, not as those of the file
     agent.stand_at(eqx.tree_at(lambda s: s.scaling, state, start.scaling), steps)
     return agent
+
+
+def _with_suffix(path: Path) -> Path:
+    return path if path.suffix else path.with_suffix(".bbo")

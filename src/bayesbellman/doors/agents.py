@@ -11,6 +11,7 @@ from bayesbellman.control.bbac import BBAC as PureBBAC
 from bayesbellman.control.boot_dqn import BootDQN as PureBootDQN
 from bayesbellman.control.sac import SAC as PureSAC
 from bayesbellman.doors.agent import Agent
+from bayesbellman.doors.checks import whole_number
 from bayesbellman.doors.settings import check_shared
 from bayesbellman.envs.spaces import Discrete
 
@@ -82,7 +83,8 @@ class BBAC(ActorCritic):
         bootstrap: float = 1.0,
         **shared: Any,
     ) -> None:
-        self.ensemble_size, self.prior_weight, self.prior_scale = ensemble_size, prior_weight, prior_scale
+        self.ensemble_size = whole_number("ensemble_size", ensemble_size)
+        self.prior_weight, self.prior_scale = prior_weight, prior_scale
         if recipe not in RECIPES:
             raise ValueError(f"recipe is {recipe!r}; accepted are {', '.join(map(repr, RECIPES))}")
         self.recipe = recipe
@@ -140,7 +142,7 @@ class SAC(ActorCritic):
     """
 
     def __init__(self, env: Any, *, num_critics: int = 2, **shared: Any) -> None:
-        self.num_critics = num_critics
+        self.num_critics = whole_number("num_critics", num_critics)
         check_shared(type(self), shared)
         super().__init__(env, **shared)
 
@@ -209,8 +211,10 @@ class BootDQN(Agent):
         target_smoothing: float = 0.05,
         **shared: Any,
     ) -> None:
-        self.ensemble_size, self.prior_scale, self.prior_weight = ensemble_size, prior_scale, prior_weight
-        self.target_period, self.double, self.epsilon = target_period, double, epsilon
+        self.ensemble_size = whole_number("ensemble_size", ensemble_size)
+        self.prior_scale, self.prior_weight = prior_scale, prior_weight
+        self.target_period = whole_number("target_period", target_period)
+        self.double, self.epsilon = double, epsilon
         self.target_noise, self.bootstrap = target_noise, bootstrap
         check_shared(type(self), shared)
         sizes = {"hidden": hidden, "batch_size": batch_size, "buffer_size": buffer_size, "warmup": warmup}

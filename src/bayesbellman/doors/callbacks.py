@@ -79,4 +79,9 @@ def go_on(callbacks: Sequence[Callback], agent: "Agent", told: Progress) -> bool
     answers += [one.on_chunk(agent, told) for one in callbacks]
     written = [path for one in callbacks if (path := getattr(one, "just_written", None)) is not None]
     answers += [one.on_checkpoint(agent, path) for path in written for one in callbacks]
-    return not any(answer is False for answer in answers)
+    return not any(_is_false(answer) for answer in answers)
+
+
+def _is_false(answer: object) -> bool:
+    """NumPy's and JAX's False too, as comparisons of returns give them; None and numbers say nothing."""
+    return (isinstance(answer, bool) or getattr(answer, "dtype", None) == np.bool_) and not answer

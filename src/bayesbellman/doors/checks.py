@@ -58,6 +58,14 @@ def positive_number(name: str, given: Any, *, infinite: bool = False) -> float:
     return number
 
 
+def whole_number(name: str, given: Any) -> int:
+    """An int; a float that is whole, such as 1e5, stands for one."""
+    number = _number(name, given)
+    if not number.is_integer():  # nor are nan and infinity
+        raise ValueError(f"{name} is {given!r}; accepted is a whole number")
+    return int(given)
+
+
 def _number(name: str, given: Any) -> float:
     try:
         if isinstance(given, str | bytes | bool):

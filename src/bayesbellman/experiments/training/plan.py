@@ -1,5 +1,6 @@
 """What is trained, how it ended, and the names of the files that say so."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,6 +52,8 @@ class Plan:
             if getattr(self, name) < 1:
                 option = "--" + name.replace("_", "-")
                 raise ValueError(f"{option} is {getattr(self, name)}; accepted is a whole number >= 1")
+        if self.solved is not None and math.isnan(self.solved):
+            raise ValueError("--solved is nan, which no evaluation reaches; accepted is a return")
         if not 0 <= self.seed <= self.seed + self.seeds - 1 < 2**31 - 20_000:  # evaluations add to it
             last = f" to {self.seed + self.seeds - 1}" if self.seeds > 1 else ""
             raise ValueError(f"--seed is {self.seed}{last}; accepted are whole numbers from 0 to 2^31 - 20,001")

@@ -20,6 +20,7 @@ from bayesbellman.experiments.training.formation import Formation, form
 from bayesbellman.experiments.training.plan import (
     CHECKPOINTS,
     CONFIG,
+    ENDED,
     METRICS,
     OF_A_SEED,
     OF_ALL_SEEDS,
@@ -32,6 +33,7 @@ from bayesbellman.experiments.training.plan import (
     introduction,
 )
 from bayesbellman.experiments.training.seed_run import Decided, Say, SeedRun, ended_before
+from bayesbellman.runs.checkpoint import CheckpointFolder
 from bayesbellman.runs.json_files import write_json
 from bayesbellman.runs.live_folder import list_as_ours, live_folder, refuse_if_unusable_or_in_use
 from bayesbellman.runs.metrics import MetricsFile
@@ -93,9 +95,11 @@ def _train(
     config = plan.config(agent, formation.side_by_side)
     if begun is not None and (differing := changes(begun, config)):
         raise ValueError(f"--resume: {out} was begun otherwise: {'; '.join(differing)}; repeat its settings, or --out")
+    folders = {seed: plan.folder_of(out, seed) for seed in plan.all_seeds()}
+    if begun is not None:
+        _refuse_to_begin_again(plan, folders)
     if formation.side_by_side == 1:
         _ = agent.player  # what is wrong with its settings or its environment is found before anything is written
-    folders = {seed: plan.folder_of(out, seed) for seed in plan.all_seeds()}
     inner = OF_A_SEED if plan.seeds == 1 else [folder.name for folder in folders.values()]
     ended: dict[int, Ended] = {}
     with (
@@ -135,6 +139,17 @@ def _begun(out: Path) -> dict[str, Any] | None:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"--resume: {path} cannot be read ({error})") from error
+
+
+def _refuse_to_begin_again(plan: Plan, folders: Mapping[int, Path]) -> None:
+    """A seed that ended and whose checkpoints are gone cannot be made longer, only replaced; nobody asked for that."""
+    for seed, folder in folders.items():
+        ended = (folder / ENDED).exists() and ended_before(folder, plan) is None
+        if ended and not CheckpointFolder(folder / CHECKPOINTS).steps():
+            raise ValueError(
+                f"--resume: seed {seed} has no checkpoint in {folder / CHECKPOINTS}, so it could only begin again and"
+                f" replace what {folder} has; --overwrite does so, --out names another folder"
+            )
 
 
 class _Work(NamedTuple):
