@@ -123,7 +123,7 @@ def test_evaluate_says_what_it_cannot_find(car: Path, tmp_path: Path, capsys) ->
         ((tmp_path / "nowhere",), "give a folder that bbo train left, or a .bbo file"),
         ((tmp_path / "empty",), "holds no agent.bbo"),
         ((car / "agent.bbo", "--best"), "--best is for folders of runs"),
-        ((car / "config.json",), "is damaged"),
+        ((car / "config.json",), "was never written by us"),
         ((car, "--episodes", 0), "--episodes is 0"),
         ((car, "--seed", -1), "--seed is -1"),
         ((car, "--video", tmp_path / "car.mp4"), "accepted is the name of a .gif file"),

@@ -80,6 +80,9 @@ def test_a_column_of_discounts(tmp_path: Path) -> None:
     a = {**arrays(), "gamma": np.full(100, 0.9)}
     path = write(tmp_path / "d.parquet", a)
     np.testing.assert_allclose(fit([path], COLUMNS._replace(discount="gamma", gamma=0.1)).omega_, fit([path]).omega_)
+    flags = write(tmp_path / "f.parquet", {**arrays(), "done": np.zeros(100, bool)})
+    with pytest.raises(ValueError, match=r"--discount: column 'done' is true or false; --terminated takes"):
+        fit([flags], COLUMNS._replace(discount="done"))
 
 
 @pytest.mark.parametrize(

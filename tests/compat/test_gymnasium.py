@@ -72,6 +72,7 @@ def test_a_vector_environment_has_the_spaces_of_one() -> None:
         (None, MultiBinary(2), "actions are MultiBinary"),
         (None, Dict(a=Box(0, 1)), "actions are Dict"),
         (None, Box(-np.inf, np.inf, (2,)), "actions are without bounds.*RescaleAction"),
+        (None, Box(np.float32([0, 1]), np.float32([1, 1])), "actions have no room between their bounds"),
         (None, Box(0, 1, ()), r"actions have the shape \(\)"),
         (None, Box(0, 1, (0,)), r"actions have the shape \(0,\)"),
         (None, Box(0, 9, (2,), np.int64), "actions are a Box of int64"),

@@ -85,6 +85,9 @@ def test_uncertainty_is_the_members_spread(trained: bb.BBAC) -> None:
     assert float(one.mean) != float(other.mean)
     with pytest.raises(ValueError, match="action has shape"):
         trained.uncertainty([0.0, 0.0], [1.0, 2.0])
+    for beyond in (100.0, float("nan")):
+        with pytest.raises(ValueError, match=r"action is \[.*\]; expected numbers from \[-1\.0\] to \[1\.0\]"):
+            trained.uncertainty([0.0, 0.0], [beyond])
 
 
 def test_saved_and_loaded_agents_act_alike(trained: bb.BBAC, tmp_path: Path) -> None:

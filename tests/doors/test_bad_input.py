@@ -184,6 +184,12 @@ def test_discounts_out_of_range(bad: float) -> None:
             fit_with(discounts=discounts)
 
 
+@pytest.mark.parametrize("flags", [np.zeros(40, bool), False])
+def test_flags_are_no_discounts(flags: object) -> None:
+    with pytest.raises(TypeError, match=r"discounts are true or false; accepted are numbers in \[0, 1\)"):
+        fit_with(discounts=flags)
+
+
 def test_undiscounted_needs_to_be_said() -> None:
     with pytest.raises(ValueError, match=r"discounts contains 1, .* LinearBBO\(proper_policy=True\)"):
         fit_with(discounts=1.0)

@@ -52,6 +52,16 @@ def test_all_are_compared_at_the_last_step_that_all_have(bbac: Path, sac: Path) 
     assert better == {("BBAC", "SAC"): (1 + 0 + 1 + 0.5) / 4, ("SAC", "BBAC"): 1.5 / 4}
 
 
+def test_one_seed_has_no_interval(tmp_path: Path, sac: Path) -> None:
+    one = make_run(tmp_path / "one", {0: line(0, 2, 4)}, {0: "finished"})
+    found = settled(one, sac)
+    rows = {row[0]: row for row in table(found)}
+    assert rows["BBAC"][4] == "-"
+    assert rows["SAC"][4] != "-"
+    assert [pair.found.ends for pair in pairs(found)] == ["-", "-"]
+    assert "nan" not in write_comparison(read_contenders([one, sac]), found, tmp_path)
+
+
 def test_another_step_leaves_out_who_did_not_get_there(bbac: Path, sac: Path) -> None:
     with pytest.raises(
         ValueError, match=r"SAC has no seed to compare on E-v0 .*stopped, last evaluated after 300 steps"

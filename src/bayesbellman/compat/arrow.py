@@ -153,6 +153,10 @@ class ParquetTransitions:
     def _chunk(self, batch: pa.RecordBatch) -> tuple:
         wanted = self.columns
         if wanted.discount is not None:
+            if pa.types.is_boolean(batch.column(wanted.discount).type):
+                raise ValueError(
+                    f"--discount: column {wanted.discount!r} is true or false; --terminated takes such a column"
+                )
             discounts = _numbers(batch, wanted.discount, self.place)
         elif wanted.terminated is not None:
             flags = _numbers(batch, wanted.terminated, self.place)

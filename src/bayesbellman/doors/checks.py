@@ -75,6 +75,15 @@ def _number(name: str, given: Any) -> float:
         raise TypeError(f"{name} is {given!r} ({type(given).__name__}); accepted is a number") from None
 
 
+def no_flags(discounts: Any) -> None:
+    """Whether an episode ended is easily taken for a discount, and would be one of 0 almost everywhere."""
+    if getattr(discounts, "dtype", None) == np.bool_ or isinstance(discounts, bool):
+        raise TypeError(
+            "discounts are true or false; accepted are numbers in [0, 1): gamma, and 0 where an episode terminated"
+            " (bbo: --terminated takes the flags)"
+        )
+
+
 def discounts_in_range(discounts: np.ndarray, *, proper_policy: bool) -> None:
     """``0 <= gamma_i < 1``, and 1 only where the policy is said to be proper (every episode ends)."""
     if not discounts.size:

@@ -13,6 +13,8 @@ from bayesbellman.envs.spaces import Box, Discrete, Spaces
 
 SHARED = ("MountainCarContinuous-v0", "MountainCar-v0", "CartPole-v1")
 """Names that are Gymnasium's too: several side by side are Gymnasium's"""
+ROUNDING = 1e-5
+"""Share of the room between bounds by which an action may be beyond them"""
 
 
 class HostSettings(NamedTuple):
@@ -93,7 +95,10 @@ class Opened:
                 raise ValueError(f"action is {action.tolist()}; expected whole numbers from {first} to {last}")
             return (action.reshape(rows) - first).astype(np.int32)
         low, high = np.asarray(space.low), np.asarray(space.high)
-        return 2 * (action.reshape(rows, -1).astype(np.float32) - low) / (high - low) - 1
+        given, slack = action.reshape(rows, -1).astype(np.float32), ROUNDING * (high - low)
+        if not ((given >= low - slack) & (given <= high + slack)).all():  # nor is nan within
+            raise ValueError(f"action is {action.tolist()}; expected numbers from {low.tolist()} to {high.tolist()}")
+        return 2 * (given - low) / (high - low) - 1
 
 
 def open_environment(

@@ -55,6 +55,7 @@ def check_chunk(chunk: Any, num_features: int | None, *, proper_policy: bool) ->
     v = checks.real_array("features", features, ndim=(2,))
     r = checks.real_array("rewards", rewards, ndim=(1,))
     v_next = checks.real_array("next_features", next_features, ndim=(2,))
+    checks.no_flags(discounts)
     gamma = checks.real_array("discounts", discounts, ndim=(0, 1))
     w = None if weights is None else checks.real_array("weights", weights, ndim=(1,))
     if v.shape[1] == 0:

@@ -254,7 +254,7 @@ def _source(env: AnyEnv | Callable[[], AnyEnv], num_envs: int, restarts: int) ->
     if num_envs < 1:
         raise ValueError(f"num_envs must be at least 1, got {num_envs}")
     make = None if isinstance(env, gymnasium.Env | VectorEnv) else env
-    if make is not None and not callable(make):
+    if not isinstance(env, gymnasium.Env | VectorEnv) and not callable(env):
         hint = "; AsGymnasium(env) makes one of ours into it" if isinstance(env, AbstractEnv) else ""
         raise TypeError(f"env must be a Gymnasium environment or a function that makes one, got {env!r}{hint}")
     first = env if isinstance(env, gymnasium.Env | VectorEnv) else env()

@@ -73,7 +73,7 @@ def made_by_id(name: str, **arguments: Any) -> gymnasium.Env:
     except gymnasium.error.DependencyNotInstalled as error:
         raise ModuleNotFoundError(f"env: {name!r} needs a package that is not installed: {error}") from error
     except (gymnasium.error.Error, ModuleNotFoundError) as error:
-        close = get_close_matches(name, [*gymnasium.registry, *names()], n=3)
+        close = get_close_matches(name, sorted({*gymnasium.registry, *names()}), n=3)
         hint = (
             f"; close to it are {', '.join(map(repr, close))}" if close else "; gymnasium.pprint_registry() lists all"
         )

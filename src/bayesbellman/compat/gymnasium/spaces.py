@@ -113,6 +113,8 @@ def _actions(space: object, name: str) -> gymnasium.spaces.Box | gymnasium.space
             f"{name}: actions are without bounds, {_shown(space)}; {SUPPORTED}; {TRANSFORM}"
             " (RescaleAction only where there are bounds)"
         )
+    if not (space.low < space.high).all():
+        raise TypeError(f"{name}: actions have no room between their bounds, {_shown(space)}; {SUPPORTED}; {TRANSFORM}")
     return space
 
 

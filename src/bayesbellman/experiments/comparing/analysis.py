@@ -30,6 +30,9 @@ PAIRS = ("run", "against", "probability of improvement", "95 %")
 EACH = ("run", "environment", "seed", "ended", "steps", "final", "mean_over_steps", "remark", "folder")
 
 
+UNKNOWN = (float("nan"), float("nan"))
+
+
 class Interval(NamedTuple):
     """An estimate with its 95 % bootstrap interval."""
 
@@ -39,7 +42,8 @@ class Interval(NamedTuple):
 
     @property
     def ends(self) -> str:
-        return f"{self.low:.4g} to {self.high:.4g}"
+        """``-``: one seed has no interval"""
+        return f"{self.low:.4g} to {self.high:.4g}" if np.isfinite(self.low) else "-"
 
 
 class Pair(NamedTuple):
@@ -51,14 +55,27 @@ class Pair(NamedTuple):
 
 
 def iqm(strata: Sequence[Float[np.ndarray, " _"]]) -> Interval:
-    return Interval(interquartile_mean(np.concatenate(list(strata))), *bootstrap_interval(list(strata)))
+    middle = interquartile_mean(np.concatenate(list(strata)))
+    return Interval(middle, *(bootstrap_interval(list(strata)) if _several(strata) else UNKNOWN))
+
+
+def _several(strata: Sequence[Float[np.ndarray, " _"]]) -> bool:
+    """Whether there are seeds to be drawn again: of one alone every draw is the same."""
+    return all(len(seeds) > 1 for seeds in strata)
 
 
 def pairs(settled: Settled) -> list[Pair]:
     """All of them, both ways."""
     final = {label: settled.strata(label, "final") for label in settled.labels}
     return [
-        Pair(a, b, Interval(probability_of_improvement(x, y), *improvement_interval(x, y)))
+        Pair(
+            a,
+            b,
+            Interval(
+                probability_of_improvement(x, y),
+                *(improvement_interval(x, y) if _several([*x, *y]) else UNKNOWN),
+            ),
+        )
         for a, x in final.items()
         for b, y in final.items()
         if a != b

@@ -86,7 +86,8 @@ def _matrix(axes: Axes, settled: Settled, improvement: Mapping[tuple[str, str], 
         row, column = settled.labels.index(a), settled.labels.index(b)
         shown[row, column] = found.value
         ink = "white" if abs(found.value - 0.5) > 0.35 else INK
-        words = f"{found.value:.2f}\n{found.low:.2f}-{found.high:.2f}"
+        ends = f"{found.low:.2f}-{found.high:.2f}" if np.isfinite(found.low) else "-"
+        words = f"{found.value:.2f}\n{ends}"
         axes.text(column, row, words, ha="center", va="center", color=ink, fontsize=7 if number < 7 else 5)
     axes.imshow(shown, cmap="RdBu", vmin=0, vmax=1, aspect="auto")
     names = [chr(ord("A") + k) if number > 3 else _folded(label) for k, label in enumerate(settled.labels)]

@@ -33,6 +33,7 @@ from bayesbellman.experiments.training.plan import (
     introduction,
 )
 from bayesbellman.experiments.training.seed_run import Decided, Say, SeedRun, ended_before
+from bayesbellman.runs.bundle import Corrupt
 from bayesbellman.runs.checkpoint import CheckpointFolder
 from bayesbellman.runs.json_files import write_json
 from bayesbellman.runs.live_folder import list_as_ours, live_folder, refuse_if_unusable_or_in_use
@@ -116,6 +117,9 @@ def _train(
             for group in formation.groups:
                 if request.signum is None:
                     work.train(group)
+        except Corrupt:  # the same command would end the same way
+            say(f"what was learnt until then is kept in {out}; --overwrite begins anew, --out names another folder")
+            raise
         except Exception:
             say(f"what was learnt until then is kept in {out}; go on with: {resume_command}")
             raise
