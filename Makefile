@@ -54,9 +54,11 @@ results: .venv/.dev bench
 	$(BIN)/bbo check tsitsiklis --results results/tsitsiklis
 	$(BIN)/bbo reproduce quirks --out results/quirks --overwrite
 	$(BIN)/bbo reproduce off_policy --out results/off_policy --overwrite
-	mkdir -p results/widths
-	$(BIN)/python examples/widths.py > results/widths/widths.txt
-	$(BIN)/python -m bayesbellman.runs.provenance python examples/widths.py > results/widths/provenance.json
+	for name in widths intervals; do \
+		mkdir -p results/$$name; \
+		$(BIN)/python examples/$$name.py > results/$$name/$$name.txt; \
+		$(BIN)/python -m bayesbellman.runs.provenance python examples/$$name.py > results/$$name/provenance.json; \
+	done
 	$(BIN)/python docs/refresh.py
 
 # A virtual environment, made with whatever makes one here.

@@ -6,6 +6,7 @@ A block stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``. Nobody
 import csv
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -35,10 +36,10 @@ def speed() -> str:
     )
 
 
-def widths() -> str:
-    """Coverage of the three widths, as the example printed it."""
-    table = (RESULTS / "widths" / "widths.txt").read_text(encoding="utf-8").rstrip()
-    origin = json.loads((RESULTS / "widths" / "provenance.json").read_text(encoding="utf-8"))
+def printed(name: str) -> str:
+    """What an example printed."""
+    table = (RESULTS / name / f"{name}.txt").read_text(encoding="utf-8").rstrip()
+    origin = json.loads((RESULTS / name / "provenance.json").read_text(encoding="utf-8"))
     return f"```text\n{table}\n```\n\n`{origin['command']}`, commit {origin['commit']}, {origin['machine']}."
 
 
@@ -410,7 +411,8 @@ def linear_tables() -> str:
 
 BLOCKS = {
     "speed": (ROOT / "README.md", speed),
-    "widths": (ROOT / "docs" / "linear_evaluation.md", widths),
+    "widths": (ROOT / "docs" / "linear_evaluation.md", partial(printed, "widths")),
+    "intervals": (ROOT / "docs" / "runs.md", partial(printed, "intervals")),
     "off_policy": (ROOT / "docs" / "off_policy.md", off_policy),
     "randomised_prior": (ROOT / "docs" / "neural_evaluation.md", randomised_prior),
     "nonlinear_speed": (ROOT / "docs" / "neural_evaluation.md", nonlinear_speed),

@@ -149,6 +149,7 @@ def test_results_are_listed_with_the_command_that_made_them() -> None:
 BLOCKS = [
     "speed",
     "widths",
+    "intervals",
     "off_policy",
     "linear_quirks",
     "linear_tables",
