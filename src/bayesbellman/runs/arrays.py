@@ -38,7 +38,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """What `write_arrays` wrote, or `Damaged`."""
     whole = path.read_bytes()
     if not whole.startswith(b"PK"):
-        raise Damaged(f"{path} is empty, damaged at its start, or was never written by us")
+        raise Damaged(f"{path} is damaged or was never written by us: it does not begin as our files do")
     content, digest = whole[:-DIGEST_BYTES], whole[-DIGEST_BYTES:]
     actual = hashlib.sha256(content).digest()
     if actual != digest:
