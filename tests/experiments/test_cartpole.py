@@ -239,7 +239,10 @@ def test_stopped_by_its_time_limit_a_study_goes_on_to_the_same_result(tmp_path: 
     stopped = bbo(*asked, "--out", tmp_path / "out", "--minutes", 0.03)
     assert stopped.returncode == 143, stopped.stderr
     assert "0 of 1 jobs are kept" in stopped.stderr
-    assert "(100 of 300 steps are done): bbo reproduce cartpole --quick --methods SAC" in stopped.stderr
+    so_far = tmp_path / "out.part" / "so-far"
+    assert f"(100 of 300 steps are done; so far: {so_far / 'report.md'}): bbo reproduce cartpole" in stopped.stderr
+    assert "Job sac is not finished." in (so_far / "report.md").read_text(encoding="utf-8")
+    assert (so_far / "support-sac.png").exists()
     assert not (tmp_path / "out").exists()
     (tmp_path / "out.part").rename(tmp_path / "moved.part")
     assert bbo_here(*asked, "--out", tmp_path / "moved") == 0
