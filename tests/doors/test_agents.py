@@ -239,6 +239,8 @@ def test_our_environments_as_objects() -> None:
         ({"buffer_size": 1e6 + 0.5}, r"buffer_size is 1000000\.5; accepted is a whole number"),
         ({"ensemble_size": 2.5}, r"ensemble_size is 2\.5; accepted is a whole number"),
         ({"num_envs": 1.5}, r"num_envs is 1\.5; accepted is a whole number"),
+        ({"learning_rate": float("inf")}, "learning_rate is inf; accepted is a finite number"),
+        ({"target_entropy": float("nan")}, "target_entropy is nan; accepted is a finite number"),
         ({"activation": "sin"}, "activation is 'sin'; accepted are relu"),
         ({"ensemble_size": 0}, "ensemble_size is 0"),
         ({"prior_weight": -1.0}, r"prior_weight is -1\.0"),
@@ -253,6 +255,13 @@ def test_our_environments_as_objects() -> None:
 )
 def test_bad_settings_are_named(settings: dict, words: str) -> None:
     with pytest.raises(ValueError, match=words):
+        bb.BBAC(CAR, **settings)
+
+
+@pytest.mark.parametrize("settings", [{"learning_rate": "3e-4"}, {"target_entropy": "auto"}])
+def test_settings_that_are_no_numbers_are_named(settings: dict) -> None:
+    (name,) = settings
+    with pytest.raises(TypeError, match=rf"{name} is '.*' \(str\); accepted is a number"):
         bb.BBAC(CAR, **settings)
 
 

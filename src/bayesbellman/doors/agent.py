@@ -19,7 +19,7 @@ from bayesbellman.control.train import Played, Training, check_sizes
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors.agent_file import read_agent, write_agent
 from bayesbellman.doors.callbacks import AnyCallback, Progress, as_callbacks, go_on
-from bayesbellman.doors.checks import whole_number
+from bayesbellman.doors.checks import finite_number, whole_number
 from bayesbellman.doors.environments import HostSettings, Opened, open_environment
 from bayesbellman.doors.host_player import HostPlayer
 from bayesbellman.doors.players import AbstractPlayer, Chunk, CompiledPlayer
@@ -130,6 +130,8 @@ class Agent(abc.ABC):
         self._history: list[Progress] = []
 
     def _check(self) -> None:
+        for name in ("learning_rate", "discount", "target_smoothing"):
+            finite_number(name, getattr(self, name))
         positive = ("learning_rate", "target_smoothing", "num_envs")
         for name in positive:
             if not getattr(self, name) > 0:

@@ -11,7 +11,7 @@ from bayesbellman.control.bbac import BBAC as PureBBAC
 from bayesbellman.control.boot_dqn import BootDQN as PureBootDQN
 from bayesbellman.control.sac import SAC as PureSAC
 from bayesbellman.doors.agent import Agent
-from bayesbellman.doors.checks import whole_number
+from bayesbellman.doors.checks import finite_number, whole_number
 from bayesbellman.doors.settings import check_shared
 from bayesbellman.envs.spaces import Discrete
 
@@ -35,7 +35,7 @@ class ActorCritic(Agent):
     """
 
     def __init__(self, env: Any, *, target_entropy: float | None = None, **shared: Any) -> None:
-        self.target_entropy = target_entropy
+        self.target_entropy = None if target_entropy is None else finite_number("target_entropy", target_entropy)
         super().__init__(env, **shared)
 
     def _shared(self) -> dict[str, Any]:

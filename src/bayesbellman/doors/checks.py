@@ -66,6 +66,13 @@ def whole_number(name: str, given: Any) -> int:
     return int(given)
 
 
+def finite_number(name: str, given: Any) -> float:
+    number = _number(name, given)
+    if not math.isfinite(number):
+        raise ValueError(f"{name} is {given!r}; accepted is a finite number")
+    return number
+
+
 def _number(name: str, given: Any) -> float:
     try:
         if isinstance(given, str | bytes | bool):
