@@ -1,6 +1,6 @@
 """Speed of the actor-critics: environment, replay and update, per step.
 
-    python benchmarks/control.py [--out results/benchmarks] [--peers] [--sweep] [--steps 200]
+    python benchmarks/control.py [--out results/benchmarks] [--peers] [--runs 20] [--sweep] [--steps 200]
 
 RP-BBAC (L = 8) and SAC with two hidden layers of 256 and batches of 256 on MountainCar, one update a step. Useful
 arithmetic is counted (a forward pass of each network where the algorithm needs one, twice as much for a backward pass
@@ -11,7 +11,9 @@ held against the rate of a large copy. The longer of the two times is the floor.
 share of the matrix rate is shown: on a shared machine all rates go up and down together.
 
 ``--peers``: beside SBX's SAC (the peer, in JAX too) in the same process, whose environment steps in Python.
-``--sweep``: against the ensemble's size and the number of runs side by side, for a GPU; with a figure.
+``--runs``: RP-BBAC with so many runs side by side too.
+``--sweep``: against the ensemble's size and the number of runs side by side, for a GPU; with a figure. Its programs are
+compiled at the same time, so that each takes longer to compile than alone.
 """
 
 import argparse
@@ -261,6 +263,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--runs", type=int, nargs="+", default=[])
     parser.add_argument("--sweep", action="store_true")
     arguments = parser.parse_args()
     device, seen, rows = jax.devices()[0], [], []
@@ -276,6 +279,8 @@ def main() -> None:
     steps = arguments.steps
     if not 1 <= steps <= CHUNK:
         parser.error(f"--steps is {steps}; accepted is a number from 1 to {CHUNK}")
+    if min(arguments.runs, default=1) < 1:
+        parser.error(f"--runs is {min(arguments.runs)}; accepted are numbers >= 1")
     add_ours("RP-BBAC, L = 8", prepare(BBAC(), steps), steps, of_bbac(8))
     if arguments.peers:
         add("SBX SAC, 8 critics", measure_sbx(8, steps), of_sac(8))
@@ -283,11 +288,11 @@ def main() -> None:
     add_ours("SAC", prepare(SAC(), more), more, of_sac(2))
     if arguments.peers:
         add("SBX SAC", measure_sbx(2, 2 * steps), of_sac(2))
+    for runs in arguments.runs:
+        add_ours("RP-BBAC, L = 8", prepare(BBAC(), steps, runs), steps, of_bbac(8), runs)
     if arguments.sweep:
         sweep = [(members, 1) for members in (1, 2, 4, 16, 32, 64)] + [(8, runs) for runs in (2, 4, 8, 20, 32, 64)]
-        with ThreadPoolExecutor(
-            min(len(sweep), os.cpu_count() or 1)
-        ) as pool:  # compiled side by side, measured one after the other
+        with ThreadPoolExecutor(min(len(sweep), os.cpu_count() or 1)) as pool:  # measured one after the other
             waiting = [pool.submit(prepare, BBAC(ensemble_size=members), steps, runs) for members, runs in sweep]
             wait(waiting)
         for (members, runs), future in zip(sweep, waiting, strict=True):

@@ -108,6 +108,8 @@ def main() -> None:
         return
     if shutil.which("ncu") is None:
         raise SystemExit("ncu is not on the PATH; it comes with NVIDIA's CUDA toolkit (Nsight Compute)")
+    import jax
+
     from bayesbellman.runs.provenance import provenance
     from bayesbellman.runs.tables import markdown
 
@@ -122,7 +124,7 @@ def main() -> None:
             except (ValueError, KeyError, subprocess.TimeoutExpired) as error:
                 left_out[f"{kernel}, {runs}"] = str(error)[:300]
                 print(f"{kernel}, {runs} runs: left out: {error}", flush=True)
-    origin = {**provenance(), "left_out": left_out}
+    origin = {**provenance(), "device": jax.devices()[0].device_kind, "left_out": left_out}
     result = {"rows": [dict(zip(HEADER, row, strict=True)) for row in rows], "origin": origin}
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "kernels_gpu.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
