@@ -110,8 +110,7 @@ def test_exploring_with_more_or_less_noise() -> None:
 def test_levers_share_programs_and_change_one_thing() -> None:
     plan = cartpole_levers.ARTEFACT.plan(Request())
     assert [(job.name, job.units // 1_500_000) for job in plan.jobs] == [
-        ("wide.usual-1", 7),
-        ("wide.usual-2", 8),
+        ("wide.usual", 19),
         ("wide.noisy-True", 2),
         ("wide.warmup_times-10", 2),
         ("wide.bootstrap-0.5", 1),
@@ -119,7 +118,8 @@ def test_levers_share_programs_and_change_one_thing() -> None:
     ]
     assert sum(job.units for job in plan.jobs) == len(LEVERS) * 3 * 500_000
     assert floats_of(LEVERS[BASE]) == USUAL
-    combined = ("paper's letter", "first trial", BASE)
+    together = ("quick", "quick, velocities to 10", "velocities to 10, prior scale 100")
+    combined = ("paper's letter", "first trial", *together, BASE)
     for name, lever in LEVERS.items():
         if name not in (*combined, "anchored prior"):
             assert len(lever.floats) + len(lever.program) == 1, name

@@ -20,6 +20,7 @@ class Lever(NamedTuple):
 USUAL: dict[str, float] = {
     "exploration_entropy": 1.0,
     "prior_scale": PRIOR_SCALE,
+    "prior_weight": 3e-5,
     "exploration_noise": 1.0,
     "init_noise": 0.01,
     "limit_ends": 0.0,
@@ -30,6 +31,7 @@ USUAL: dict[str, float] = {
 WARMUP = "warmup_times"
 """How many times the usual warm-up of 1,000 steps"""
 NOISY = "noisy"
+RATES = {"learning_rate": 1e-3, "target_smoothing": 0.02}
 LEVERS: dict[str, Lever] = {
     BASE: Lever({}),
     "no entropy bonus": Lever({"exploration_entropy": 0.0}),
@@ -38,6 +40,10 @@ LEVERS: dict[str, Lever] = {
     "velocities to 10": Lever({"fast": 10.0}),
     "learning rate 0.001": Lever({"learning_rate": 1e-3}),
     "target smoothing 0.02": Lever({"target_smoothing": 0.02}),
+    "quick": Lever(RATES),
+    "quick, velocities to 10": Lever({**RATES, "fast": 10.0}),
+    "velocities to 10, prior scale 100": Lever({"fast": 10.0, "prior_scale": 100.0}),
+    "prior weight 1e-6": Lever({"prior_weight": 1e-6}),
     "mean action": Lever({"exploration_noise": 0.0}),
     "limit is an end": Lever({"limit_ends": 1.0}),
     "start noise 0.1": Lever({"init_noise": 0.1}),
@@ -56,7 +62,8 @@ LEVERS: dict[str, Lever] = {
 """``paper's letter``: no entropy bonus, every episode starts the same. ``first trial``: that bonus, the warm-up and the
 time limit together, the other way round. ``velocities to 10``: those of 10 are shown to the networks as 1; of all that
 is observed they are the largest otherwise, and so what prior functions mostly depend on. A larger learning rate has
-members agree sooner where they have been, a larger target smoothing tells them sooner of a reward that was found."""
+members agree sooner where they have been, a larger target smoothing tells them sooner of a reward that was found;
+``quick`` has both. With a smaller prior weight members are freer to cancel their prior functions."""
 
 
 def program_of(lever: Lever) -> tuple[tuple[str, Any], ...]:

@@ -15,8 +15,6 @@ from bayesbellman.experiments.sparse.runs import Row, Size, run_rows, size_of
 
 FULL = Size(seeds=3, steps=500_000)
 """Enough to see who finds rewards, and how often; what solves the task is asked with all of the paper's 3e6."""
-JOB_STEPS = 12_000_000
-"""Of all runs of a job together, at most: less than ten minutes on one NVIDIA H200, so that no job need be resumed"""
 WIDTHS = {"narrow": (128, 128), "wide": (256, 256)}
 
 
@@ -34,7 +32,7 @@ def plan(request: Request) -> Plan:
         wide = size if request.quick else replace(size, hidden=WIDTHS[width])
         for program, together in programs.items():
             words = [f"{key}-{value}" for key, value in program] or ["usual"]
-            for job, levers in cut(".".join([width, *words]), together, size, JOB_STEPS):
+            for job, levers in cut(".".join([width, *words]), together, size):
                 run = partial(run_job, dict(program), levers, wide, f", {width}" if len(widths) > 1 else "")
                 jobs.append(Job(job, len(levers) * size.seeds * size.steps, run, in_pieces=True))
     shared = {name: value for name, value in asdict(size).items() if name != "hidden"}  # each width has its own

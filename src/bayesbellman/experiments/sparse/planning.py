@@ -39,9 +39,9 @@ def agent_jobs(
     return jobs
 
 
-def cut(job: str, groups: Sequence[Group], size: Size, steps: int = JOB_STEPS) -> list[tuple[str, Sequence[Group]]]:
-    """Groups of runs that could be one job, as few jobs of about one size that have at most so many ``steps`` each."""
-    most = max(1, steps // (size.seeds * size.steps))
+def cut(job: str, groups: Sequence[Group], size: Size) -> list[tuple[str, Sequence[Group]]]:
+    """Groups of runs that could be one job, as few jobs of about one size that have at most `JOB_STEPS` each."""
+    most = max(1, JOB_STEPS // (size.seeds * size.steps))
     number = -(-len(groups) // most)
     ends = [k * len(groups) // max(1, number) for k in range(number + 1)]
     parts = [groups[begin:end] for begin, end in pairwise(ends)]
