@@ -173,12 +173,15 @@ def test_recipes_are_what_is_left_out() -> None:
     )
     assert [agent.pure.exploration_entropy for agent in (ours, papers, own)] == [1.0, 0.0, 2.0]
     assert bb.BAC(CAR, **PAPERS, **SIZES).pure.exploration_entropy == 0
+    rates = [bb.BBAC(CAR, **given, **SIZES).pure.learning_rate for given in ({}, PAPERS, {"learning_rate": 0.01})]
+    assert rates == [1e-3, 3e-4, 0.01]
     assert bb.BBAC(CAR, exploration_noise=0.5, **SIZES).pure.exploration_noise == 0.5
 
 
 def test_another_recipe_at_loading_brings_what_it_stands_for(tmp_path: Path) -> None:
     path = bb.BBAC(CAR, **SIZES).save(tmp_path / "agent.bbo")
     assert bb.BBAC.load(path, **PAPERS).pure.exploration_entropy == 0
+    assert bb.BBAC.load(path, **PAPERS).pure.learning_rate == 3e-4
     assert bb.BBAC.load(path, **PAPERS, exploration_entropy=2.0).pure.exploration_entropy == 2
     assert bb.BBAC.load(path, prior_weight=0.0).pure.exploration_entropy == 1
 

@@ -6,6 +6,7 @@ policy that is trained on all of them and collects nothing (paper, "Bayesian Bel
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -35,6 +36,12 @@ from bayesbellman.nn.scaling import Scaling
 from bayesbellman.posterior.map_estimate import MAPEstimate
 from bayesbellman.posterior.randomised_prior import PriorKind, RandomisedPrior, RandomisedPriorState
 
+RECIPES: dict[str, dict[str, Any]] = {
+    "ours": {"exploration_entropy": 1.0, "learning_rate": 1e-3},
+    "paper": {"exploration_entropy": 0.0, "learning_rate": 3e-4},
+}
+"""Of settings that are left out: `BBAC`'s own defaults, and the paper's. Why they differ: docs/cartpole-study.md."""
+
 
 class BBACState(eqx.Module):
     """All that learning changes, and how observations are scaled."""
@@ -51,7 +58,7 @@ class BBACState(eqx.Module):
 
 
 class BBAC(AbstractActorCritic[BBACState]):
-    """The settings; defaults are the paper's for MountainCar, but for ``exploration_entropy``."""
+    """The settings; defaults are the paper's for MountainCar, but for those of `RECIPES`."""
 
     ensemble_size: int = eqx.field(static=True, default=8)
     """L"""
@@ -61,13 +68,14 @@ class BBAC(AbstractActorCritic[BBACState]):
     """lambda"""
     hidden: tuple[int, ...] = eqx.field(static=True, default=(256, 256))
     activation: Callable[[Array], Array] = eqx.field(static=True, default=relu)
-    learning_rate: Number = 3e-4
+    learning_rate: Number = RECIPES["ours"]["learning_rate"]
+    """Of Adam, for critics, policies and temperature; the paper has 3e-4."""
     discount: Number = 0.99
     target_smoothing: Number = 5e-3
     """beta of ``omega <- omega - beta (omega - psi)``; 1 sets omega to psi: BAC."""
-    exploration_entropy: Number = 1.0
+    exploration_entropy: Number = RECIPES["ours"]["exploration_entropy"]
     """Entropy bonus of the exploration actors, in units of the behaviour policy's temperature. The paper's equations
-    have none, 0; with it actors explore more (docs/control.md)."""
+    have none, 0."""
     exploration_noise: Number = 1.0
     """Of the exploration actors' actions, in units of the deviation that they have learnt; 0: their mean action."""
     target_entropy: Number | None = None

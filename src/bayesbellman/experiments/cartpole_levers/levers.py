@@ -1,7 +1,9 @@
-"""The levers: what is changed, one at a time, of the recipe that RP-BBAC has by default."""
+"""The levers: what is changed, one at a time, of what RP-BBAC is otherwise."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from bayesbellman.control.bbac import RECIPES
 from bayesbellman.experiments.cartpole.sweep import PRIOR_SCALE
 from bayesbellman.nn.scaling import WIDEST
 
@@ -18,6 +20,7 @@ class Lever(NamedTuple):
 
 
 USUAL: dict[str, float] = {
+    **RECIPES["paper"],
     "exploration_entropy": 1.0,
     "prior_scale": PRIOR_SCALE,
     "prior_weight": 3e-5,
@@ -25,9 +28,9 @@ USUAL: dict[str, float] = {
     "init_noise": 0.01,
     "limit_ends": 0.0,
     "fast": WIDEST,
-    "learning_rate": 3e-4,
     "target_smoothing": 5e-3,
 }
+"""The paper's numbers, but for an entropy bonus and some noise where episodes start"""
 WARMUP = "warmup_times"
 """How many times the usual warm-up of 1,000 steps"""
 NOISY = "noisy"
@@ -39,6 +42,7 @@ LEVERS: dict[str, Lever] = {
     "prior scale 100": Lever({"prior_scale": 100.0}),
     "velocities to 10": Lever({"fast": 10.0}),
     "learning rate 0.001": Lever({"learning_rate": 1e-3}),
+    "learning rate 0.003": Lever({"learning_rate": 3e-3}),
     "target smoothing 0.02": Lever({"target_smoothing": 0.02}),
     "quick": Lever(RATES),
     "quick, velocities to 10": Lever({**RATES, "fast": 10.0}),
@@ -71,5 +75,5 @@ def program_of(lever: Lever) -> tuple[tuple[str, Any], ...]:
     return (*lever.program, (NOISY, True)) if "target_noise" in lever.floats else lever.program
 
 
-def floats_of(lever: Lever) -> dict[str, float]:
-    return {**USUAL, **lever.floats}
+def floats_of(lever: Lever, base: Mapping[str, float]) -> dict[str, float]:
+    return {**USUAL, **base, **lever.floats}

@@ -1,12 +1,13 @@
-"""What is run: each lever on three seeds, 500,000 steps, with the paper's networks unless narrow ones are asked for."""
+"""What is run: each lever on three seeds, 500,000 steps, with the paper's networks and rates unless others are asked
+for."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from bayesbellman.control.bbac import BBAC
+from bayesbellman.control.bbac import BBAC, RECIPES
 from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
 from bayesbellman.experiments.cartpole.task import PAPER
 from bayesbellman.experiments.cartpole_levers.levers import LEVERS, NOISY, WARMUP, floats_of, program_of
@@ -18,31 +19,50 @@ FULL = Size(seeds=3, steps=500_000)
 WIDTHS = {"narrow": (128, 128), "wide": (256, 256)}
 
 
+class Variant(NamedTuple):
+    """What all levers have."""
+
+    hidden: tuple[int, int]
+    base: Mapping[str, float]
+    """Where it differs from `USUAL`"""
+
+
+VARIANTS = {
+    "narrow": Variant(WIDTHS["narrow"], {}),
+    "wide": Variant(WIDTHS["wide"], {}),
+    "ours": Variant(WIDTHS["wide"], RECIPES["ours"]),
+}
+
+
 def plan(request: Request) -> Plan:
-    """``--methods`` are the levers; ``--variants`` the widths, wide if none is named."""
+    """``--methods`` are the levers; ``--variants`` what all of them have, wide networks if none is named."""
     refuse("cartpole-levers", request, "tasks")
     size = size_of(request, FULL)
     names = choose("methods", request.methods, tuple(LEVERS))
-    widths = choose("variants", request.variants or ("wide",), tuple(WIDTHS))
+    variants = choose("variants", request.variants or ("wide",), tuple(VARIANTS))
     programs: dict[tuple, list[str]] = defaultdict(list)
     for name in names:
         programs[program_of(LEVERS[name])].append(name)
     jobs = []
-    for width in widths:
-        wide = size if request.quick else replace(size, hidden=WIDTHS[width])
+    for variant in variants:
+        hidden, base = VARIANTS[variant]
+        sized = size if request.quick else replace(size, hidden=hidden)
         for program, together in programs.items():
             words = [f"{key}-{value}" for key, value in program] or ["usual"]
-            for job, levers in cut(".".join([width, *words]), together, size):
-                run = partial(run_job, dict(program), levers, wide, f", {width}" if len(widths) > 1 else "")
+            for job, levers in cut(".".join([variant, *words]), together, size):
+                suffix = f", {variant}" if len(variants) > 1 else ""
+                run = partial(run_job, dict(program), levers, base, sized, suffix)
                 jobs.append(Job(job, len(levers) * size.seeds * size.steps, run, in_pieces=True))
-    shared = {name: value for name, value in asdict(size).items() if name != "hidden"}  # each width has its own
-    settings = {"size": shared, "levers": list(names), "widths": {width: WIDTHS[width] for width in widths}}
-    return Plan(settings, "steps", tuple(jobs))
+    shared = {name: value for name, value in asdict(size).items() if name != "hidden"}  # each variant has its own
+    here = {name: VARIANTS[name]._asdict() for name in variants}
+    return Plan({"size": shared, "levers": list(names), "variants": here}, "steps", tuple(jobs))
 
 
-def run_job(program: Mapping[str, Any], levers: Sequence[str], size: Size, suffix: str, desk: Desk) -> Arrays:
+def run_job(
+    program: Mapping[str, Any], levers: Sequence[str], base: Mapping[str, float], size: Size, suffix: str, desk: Desk
+) -> Arrays:
     """Levers that share a program, each with every seed."""
     static = {name: value for name, value in program.items() if name not in (NOISY, WARMUP)}
     size = replace(size, warmup=size.warmup * program.get(WARMUP, 1))
-    rows = [Row(name + suffix, seed, floats_of(LEVERS[name])) for name in levers for seed in range(size.seeds)]
+    rows = [Row(name + suffix, seed, floats_of(LEVERS[name], base)) for name in levers for seed in range(size.seeds)]
     return run_rows(partial(BBAC, **static), PAPER, rows, size, desk)

@@ -1,4 +1,4 @@
-"""What is run: RP-BBAC and SAC on five seeds, 500,000 steps, as others have; BAC and SAC* if they are asked for."""
+"""What is run: RP-BBAC and SAC on five seeds, 500,000 steps, as others have; more agents if asked for."""
 
 from dataclasses import asdict
 

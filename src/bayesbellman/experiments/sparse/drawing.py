@@ -49,16 +49,20 @@ def draw_curves(results: Mapping[str, Arrays], success: float) -> Figure:
 
 
 def draw_rewards(results: Mapping[str, Arrays]) -> Figure:
-    """Steps of training that earned the reward so far, and the ensemble's disagreement; a line for each run."""
+    """Steps of training that earned the reward, and the ensemble's disagreement, of each run."""
     groups = groups_of(results)
+    return _rewards_in_time(groups) if len(groups) <= len(COLOURS) else _rewards_in_the_end(groups)
+
+
+def _rewards_in_time(groups: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
+    """A line for each run."""
     with style():
         figure = Figure(figsize=(9.0, 3.4))
         left, right = figure.subplots(1, 2)
         for at, (name, found) in enumerate(groups.items()):
             colour, millions = COLOURS[at % len(COLOURS)], found["steps"] / 1e6
-            kind = "-" if at < len(COLOURS) else "--"
             for axes, curves in ((left, np.cumsum(found["rewarded_steps"], axis=0)), (right, found["disagreement"])):
-                lines = axes.plot(millions, curves, color=colour, lw=0.9, alpha=0.7, ls=kind)
+                lines = axes.plot(millions, curves, color=colour, lw=0.9, alpha=0.7)
                 lines[0].set_label(name)
             right.set_yscale("symlog", linthresh=0.1)
         left.set_yscale("symlog", linthresh=10)
@@ -68,6 +72,25 @@ def draw_rewards(results: Mapping[str, Arrays]) -> Figure:
         for axes in (left, right):
             axes.set_xlabel("millions of steps")
         figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=min(len(groups), 5))
+        return figure
+
+
+def _rewards_in_the_end(groups: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
+    """A dot for each run, where groups are too many for lines."""
+    with style():
+        figure = Figure(figsize=(9.0, 0.8 + 0.2 * len(groups)))
+        left, right = figure.subplots(1, 2, sharey=True)
+        for at, found in enumerate(groups.values()):
+            for axes, dots in ((left, found["rewarded_steps"].sum(axis=0)), (right, found["disagreement"][-1])):
+                axes.plot(dots, np.full(len(dots), at), "o", color=BLUE, ms=4, alpha=0.6, clip_on=False, zorder=3)
+                axes.axhline(at, color=FAINT, lw=0.4)
+        left.set_yticks(range(len(groups)), list(groups))
+        left.invert_yaxis()
+        left.set_xscale("symlog", linthresh=10)
+        left.set_xlim(left=0)
+        right.set_xscale("log")
+        left.set_xlabel("rewarded steps of training")
+        right.set_xlabel("disagreement of members at replayed states, in the end")
         return figure
 
 
