@@ -1,6 +1,11 @@
-"""The figures of docs/idea.md: ``python docs/figures.py`` draws them into docs/images, from seeds and nothing else."""
+"""Figures that are no results: ``python docs/figures.py`` draws them into docs/images.
 
+Those of docs/idea.md from seeds and nothing else, those of docs/cartpole-study.md from committed curves.
+"""
+
+import csv
 import sys
+from collections import defaultdict
 from functools import partial
 from pathlib import Path
 
@@ -15,12 +20,14 @@ from bayesbellman.core.types import BellmanSamples
 from bayesbellman.evaluation.linear_system import LinearStatistics, linear_statistics, posterior_given_omega
 from bayesbellman.evaluation.linear_system import solve_fixed_point as fixed_point
 from bayesbellman.experiments.plotting import BLUE, FAINT, GREEN, INK, ORANGE, PINK, SKY, YELLOW, style
+from bayesbellman.experiments.sparse.drawing import draw_rewards_in_the_end
 from bayesbellman.nn.mlp import MLP
 from bayesbellman.posterior.conjugate import ConjugatePosterior, GaussianState
 from bayesbellman.posterior.map_estimate import MAPEstimate
 from bayesbellman.posterior.randomised_prior import RandomisedPrior
 
 IMAGES = Path(__file__).with_name("images")
+RESULTS = Path(__file__).parents[1] / "results"
 GAMMA, NOISE = 0.9, 0.15
 GRID = np.linspace(0.0, 1.0, 201)
 SCALE = 3.0
@@ -200,11 +207,29 @@ def corridor() -> Figure:
     return figure
 
 
+# -- results, drawn for a page -----------------------------------------------------------------------------------------
+
+
+def cartpole_levers() -> Figure:
+    """Rewards found and disagreement in the end, lever by lever."""
+    curves: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    with (RESULTS / "cartpole_levers" / "curves.csv").open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            for name in ("rewarded_steps", "disagreement"):
+                curves[name][row["group"]][row["seed"]].append(float(row[name]))
+    groups = {
+        group: {name: np.array(list(curves[name][group].values())).T for name in curves}
+        for group in curves["disagreement"]
+    }
+    return draw_rewards_in_the_end(groups)
+
+
 FIGURES = {
     "moving_targets.png": moving_targets,
     "posterior_of_operators.png": posterior_of_operators,
     "prior_functions.png": prior_functions,
     "corridor.png": corridor,
+    "cartpole_levers.png": cartpole_levers,
 }
 
 

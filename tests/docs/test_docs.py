@@ -165,6 +165,7 @@ BLOCKS = [
     "deep_sea",
     "nonlinear",
     "nonlinear_tuning",
+    "cartpole_levers",
     "cartpole_levers_narrow",
     "tsitsiklis",
     "randomised_prior",

@@ -102,6 +102,7 @@ def figures() -> ModuleType:
         "moving_targets.png",
         "posterior_of_operators.png",
         "corridor.png",
+        "cartpole_levers.png",
         pytest.param("prior_functions.png", marks=pytest.mark.slow),  # it trains networks
     ],
 )

@@ -51,10 +51,10 @@ def draw_curves(results: Mapping[str, Arrays], success: float) -> Figure:
 def draw_rewards(results: Mapping[str, Arrays]) -> Figure:
     """Steps of training that earned the reward, and the ensemble's disagreement, of each run."""
     groups = groups_of(results)
-    return _rewards_in_time(groups) if len(groups) <= len(COLOURS) else _rewards_in_the_end(groups)
+    return draw_rewards_in_time(groups) if len(groups) <= len(COLOURS) else draw_rewards_in_the_end(groups)
 
 
-def _rewards_in_time(groups: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
+def draw_rewards_in_time(groups: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
     """A line for each run."""
     with style():
         figure = Figure(figsize=(9.0, 3.4))
@@ -75,7 +75,7 @@ def _rewards_in_time(groups: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
         return figure
 
 
-def _rewards_in_the_end(groups: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
+def draw_rewards_in_the_end(groups: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
     """A dot for each run, where groups are too many for lines."""
     with style():
         figure = Figure(figsize=(9.0, 0.8 + 0.2 * len(groups)))
@@ -90,7 +90,7 @@ def _rewards_in_the_end(groups: Mapping[str, Mapping[str, np.ndarray]]) -> Figur
         left.set_xlim(left=0)
         right.set_xscale("log")
         left.set_xlabel("rewarded steps of training")
-        right.set_xlabel("disagreement of members at replayed states, in the end")
+        right.set_xlabel("members' disagreement in the end")
         return figure
 
 
