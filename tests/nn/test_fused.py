@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jaxtyping import Array
 
-from bayesbellman.nn import fused, mlp
+from bayesbellman.nn import factors, fused, mlp
 from bayesbellman.nn.fused import HOW, How, Layers, two_hidden
 from bayesbellman.nn.mlp import MLP
 from bayesbellman.nn.priors import WithPrior
@@ -121,8 +121,8 @@ def test_the_first_layer_is_good_to_fifteen_bits(number: int) -> None:
     keys = jax.random.split(jax.random.key(number), 3)
     inputs, first = (1e6 * jax.random.normal(key, (ROWS, number)) for key in keys[:2])
     bias = 1e12 * jax.random.normal(keys[2], (ROWS,))
-    ours = fused._first_factors(first, bias)
-    found = fused._product(fused._input_factors(list(inputs.T), ours.shape[0]), ours, 1, 0)
+    ours = factors.first_factors(first, bias)
+    found = factors.product(factors.input_factors(list(inputs.T), ours.shape[0]), ours, 1, 0)
     exact = np.float64(inputs) @ np.float64(first).T + np.float64(bias)
     sizes = np.abs(np.float64(inputs)) @ np.abs(np.float64(first)).T + np.abs(np.float64(bias))
     assert np.max(np.abs(found - exact) / sizes) < 2**-15

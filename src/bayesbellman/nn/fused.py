@@ -28,21 +28,17 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 from jaxtyping import Array, Float
 
+from bayesbellman.nn.factors import first_factors, first_weights, input_factors, product, to_float16
+
 SLICE = 64
 """Units of a hidden layer that it takes at a time"""
 HALVES = 2
 """Parts of the first hidden layer, at least, that share the work on parameters' gradients"""
-SMALLEST = 16
-"""Side of a matrix that the matrix units take"""
 MOST_INPUTS = 32
 """With more, a first layer is a product of its own."""
 WIDTHS = (128, 256)
 WARPS, STAGES = 4, 3
 """Of each program: warps, and slices that are loaded ahead (benchmarks/NOTES.md)"""
-
-
-LARGEST = 65504.0
-"""Of float16. What is beyond counts as this: a network is wrong there, but finite."""
 
 Networks = Literal["many", "few"]
 
@@ -59,7 +55,7 @@ class Layers(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """The same, with factors as the kernels' products take them; the first bias is one of them (`_first_factors`)."""
+    """The same, with factors as the kernels' products take them; the first bias is one of them (`first_factors`)."""
 
     first: Float[Array, "factors h1"]
     second: Float[Array, "h2 h1"]
@@ -169,7 +165,7 @@ def _forward(nets: tuple[Layers, ...], inputs: Inputs, keep: bool, how: How) -> 
 
         def of(net: Ready) -> None:
             keeper = (results[1], lambda k: lax.rem(k, how.shares) == mine) if keep else None
-            hidden = _second_hidden(_input_factors(_columns(parts), net.first.shape[0]), net, keeper)
+            hidden = _second_hidden(input_factors(_columns(parts), net.first.shape[0]), net, keeper)
             _write_outputs(results[0], hidden, net, mine)
             if keep:
                 results[2][...] = hidden.astype(jnp.bfloat16)
@@ -220,17 +216,17 @@ def _with_input_gradient(
         (outputs, *results), mine = refs[len(Ready._fields) * len(nets) :], pl.program_id(2)
 
         def of(net: Ready) -> None:
-            factors = _input_factors(_columns(parts), net.first.shape[0])
+            factors = input_factors(_columns(parts), net.first.shape[0])
             hidden = _second_hidden(factors, net)
             _write_outputs(outputs, hidden, net, mine)
             size, directions = _directions(_columns(slopes), how)
-            back = _half(_back_to_second(directions, net.last, slice(None), hidden))
+            back = to_float16(_back_to_second(directions, net.last, slice(None), hidden))
 
             def add(k: Any, totals: tuple) -> tuple:
                 at = pl.ds(k * SLICE, SLICE)
-                slope = _product(back, net.second[:, at], 1, 0)
+                slope = product(back, net.second[:, at], 1, 0)
                 slope = jnp.where(_first_hidden(factors, net, at) > 0, slope, 0.0)
-                weights = [_first_weights(net, at, place, len(asked_for)) for place in places]
+                weights = [first_weights(net.first, at, place, len(asked_for)) for place in places]
                 along = [jnp.sum(slope * weight[None, :], axis=1) for weight in weights]
                 return tuple(total + one for total, one in zip(totals, along, strict=True))
 
@@ -290,7 +286,7 @@ def _parameter_gradient(
                 for c, slope in enumerate(slopes):
                     to_last[c, at] = jnp.sum(seen.astype(jnp.float32) * slope[:, None], axis=0)
 
-            return total + _product(back, second[at, :], 1, 0)
+            return total + product(back, second[at, :], 1, 0)
 
         slope = lax.fori_loop(0, h2 // SLICE, add, jnp.zeros((how.rows, half), jnp.float32))
         slope = jnp.where(units[...] > 0, slope, 0.0)
@@ -332,7 +328,7 @@ def _parameter_gradient(
     return Layers(
         to_first[:num_inputs].T,
         to_first[num_inputs],
-        _product(backs, first_units, 0, 0),
+        product(backs, first_units, 0, 0),
         jnp.sum(to_second, axis=0),
         jnp.sum(to_last, axis=0),
         reduce(jnp.add, to_bias),  # a sum is a kernel of its own, and waits
@@ -352,7 +348,7 @@ def _second_hidden(factors: Array, net: Ready, keeper: tuple | None = None) -> F
             def _() -> None:
                 kept[:, at] = units.astype(jnp.bfloat16)
 
-        return total + _product(_half(units), net.second[:, at], 1, 1)
+        return total + product(to_float16(units), net.second[:, at], 1, 1)
 
     share, h1 = net.second.shape
     total = lax.fori_loop(0, h1 // SLICE, add, jnp.zeros((factors.shape[0], share), jnp.float32))
@@ -368,42 +364,7 @@ def _write_outputs(outputs: Any, hidden: Float[Array, "rows share"], net: Ready,
 
 def _first_hidden(factors: Float[Array, "rows factors"], net: Ready, at: Any) -> Float[Array, "rows slice"]:
     """Units ``at`` of the first hidden layer."""
-    return jnp.maximum(_product(factors, net.first[:, at], 1, 0), 0.0)
-
-
-def _parted(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """The nearest number of 8 bits, and what is left: as two factors of bfloat16 they are good to 16.
-
-    By its bits: XLA takes a conversion there and back for nothing to be done.
-    """
-    leading = (lax.bitcast_convert_type(x, jnp.uint32) + jnp.uint32(0x8000)) & jnp.uint32(0xFFFF0000)
-    high = lax.bitcast_convert_type(leading, jnp.float32)
-    return high, x - high
-
-
-def _first_factors(first: Float[Array, "h1 d"], bias: Float[Array, " h1"]) -> Float[Array, "factors h1"]:
-    """With `_input_factors`, whose product with these is the first layer: what is low times low is left out."""
-    (high, low), biases = _parted(first.T), _parted(bias)
-    found = jnp.concatenate([high, low, high, *(one[None, :] for one in biases)])
-    size = max(SMALLEST, pl.next_power_of_2(len(found)))
-    return jnp.pad(found, ((0, size - len(found)), (0, 0))).astype(jnp.bfloat16)
-
-
-def _input_factors(columns: list, size: int) -> Float[Array, "rows factors"]:
-    """High, high, low, and ones for the biases and beyond them, where `_first_factors` has zeros."""
-    number = len(columns)
-    place = lax.broadcasted_iota(jnp.int32, (columns[0].shape[0], size), 1)
-    found = jnp.where(place >= 3 * number, 1.0, 0.0)
-    for k, column in enumerate(columns):
-        high, low = _parted(column)
-        found = jnp.where((place == k) | (place == number + k), high[:, None], found)
-        found = jnp.where(place == 2 * number + k, low[:, None], found)
-    return found.astype(jnp.bfloat16)
-
-
-def _first_weights(net: Ready, at: Any, place: int, number: int) -> Float[Array, " slice"]:
-    """Of one of so many inputs, put together again."""
-    return net.first[place, at].astype(jnp.float32) + net.first[number + place, at].astype(jnp.float32)
+    return jnp.maximum(product(factors, net.first[:, at], 1, 0), 0.0)
 
 
 def _back_to_second(slopes: list, last: Any, at: Any, units: Array) -> Float[Array, "rows slice"]:
@@ -423,17 +384,8 @@ def _directions(slopes: list, how: How) -> tuple[Float[Array, " rows"] | float, 
     return size, [slope / size for slope in slopes]
 
 
-def _half(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    return jnp.clip(x, -LARGEST, LARGEST).astype(jnp.float16)
-
-
 def _columns(refs: tuple) -> list:
     return [ref[:, k] for ref in refs for k in range(ref.shape[-1])]
-
-
-def _product(a: Array, b: Array, of_a: int, of_b: int) -> Array:
-    """Summed over an axis of each, in float32."""
-    return lax.dot_general(a, b, (((of_a,), (of_b,)), ((), ())), preferred_element_type=jnp.float32)
 
 
 def _in_turn(refs: tuple, number: int, of: Any) -> None:
@@ -443,7 +395,7 @@ def _in_turn(refs: tuple, number: int, of: Any) -> None:
 
 
 def _for_values(net: Layers) -> Ready:
-    return Ready(_first_factors(net.first, net.first_bias), _half(net.second), *net[3:])
+    return Ready(first_factors(net.first, net.first_bias), to_float16(net.second), *net[3:])
 
 
 def _whole(x: Array) -> pl.BlockSpec:
