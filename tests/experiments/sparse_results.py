@@ -1,8 +1,16 @@
 """Results of studies of sparse tasks, made up."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 
-from bayesbellman.experiments.artefact import Arrays
+from bayesbellman.experiments.artefact import Arrays, Plan
+
+
+def put_settings(plan: Plan, folder: Path) -> None:
+    """What a study's checks read of its provenance."""
+    (folder / "provenance.json").write_text(json.dumps({"settings": plan.settings}), encoding="utf-8")
 
 
 def faked(groups: list[str], seeds: int, returns: np.ndarray, shape: tuple[int, int] = (36, 24)) -> Arrays:

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import jax
@@ -12,18 +13,23 @@ from tests.cli.test_cli import bbo
 from tests.cli.test_train import bbo as bbo_here
 from tests.experiments.sparse_results import curves, faked
 
+import bayesbellman as bb
+from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.bbac import BBAC
 from bayesbellman.core.types import Transition
 from bayesbellman.envs.cartpole import CartPole
 from bayesbellman.experiments import cartpole, cartpole_levers, sensitivity
 from bayesbellman.experiments.artefact import Arrays, Desk, Done, Plan, Request
+from bayesbellman.experiments.cartpole.sweep import AGENTS, PROGRAMS
 from bayesbellman.experiments.cartpole.task import PAPER as PAPER_TASK
 from bayesbellman.experiments.cartpole.task import PLANE, SUCCESS, Altered, paper_task
-from bayesbellman.experiments.cartpole_levers.levers import BASE, LEVERS, USUAL, floats_of
+from bayesbellman.experiments.cartpole_levers.levers import BASE, LEVERS, USUAL, floats_of, program_of
 from bayesbellman.experiments.cartpole_levers.sweep import VARIANTS, run_job
 from bayesbellman.experiments.checking import judge
 from bayesbellman.experiments.control_runs import Runs
+from bayesbellman.experiments.mountain_car.sweep import AGENTS as MOUNTAIN_CAR_AGENTS
 from bayesbellman.experiments.sensitivity.sweep import AXES, MEMBERS, PAPER, SCALE, WEIGHT, group_name
+from bayesbellman.experiments.sparse.baseline import SACS
 from bayesbellman.experiments.sparse.outcomes import outcomes, write_runs
 from bayesbellman.experiments.sparse.runs import QUICK, Row, recorded, seen
 from bayesbellman.experiments.sparse.study import runs_of
@@ -110,7 +116,8 @@ def test_exploring_with_more_or_less_noise() -> None:
 def test_levers_share_programs_and_change_one_thing() -> None:
     plan = cartpole_levers.ARTEFACT.plan(Request())
     assert [(job.name, job.units // 1_500_000) for job in plan.jobs] == [
-        ("wide.usual", 20),
+        ("wide.usual-1", 10),
+        ("wide.usual-2", 10),
         ("wide.noisy-True", 2),
         ("wide.warmup_times-10", 2),
         ("wide.bootstrap-0.5", 1),
@@ -120,6 +127,15 @@ def test_levers_share_programs_and_change_one_thing() -> None:
     assert floats_of(LEVERS[BASE], {}) == USUAL
     ours = floats_of(LEVERS["mean action"], VARIANTS["ours"].base)
     assert ours == {**USUAL, "learning_rate": BBAC().learning_rate, "exploration_noise": 0.0}
+    for variant, (_, base) in VARIANTS.items():
+        planned = cartpole_levers.ARTEFACT.plan(Request(variants=(variant,)))
+        kept = planned.settings["levers"][variant]
+        alike = [(program_of(LEVERS[name]), floats_of(LEVERS[name], base)) for name in kept]
+        assert all(one not in alike[:at] for at, one in enumerate(alike))  # two that are alike are refused as runs
+        assert sum(job.units for job in planned.jobs) == len(kept) * 3 * 500_000
+        assert set(LEVERS) - set(kept) == ({"learning rate 0.001", "quick"} if variant == "ours" else set())
+    with pytest.raises(ValueError, match=r"in the variant ours 'learning rate 0\.001' changes nothing"):
+        cartpole_levers.ARTEFACT.plan(Request(methods=(BASE, "learning rate 0.001"), variants=("ours",)))
     together = ("quick", "quick, velocities to 10", "velocities to 10, prior scale 100")
     combined = ("paper's letter", "first trial", *together, BASE)
     for name, lever in LEVERS.items():
@@ -130,6 +146,34 @@ def test_levers_share_programs_and_change_one_thing() -> None:
     for bad in (Request(steps=15_000), Request(steps=0), Request(seeds=0), Request(tasks=("a",))):
         with pytest.raises(ValueError, match=r"--(steps|seeds|tasks) is"):
             cartpole_levers.ARTEFACT.plan(bad)
+
+
+def test_agents_of_the_studies_are_what_users_get() -> None:
+    """Every setting but the networks' sizes."""
+
+    def same(pure: AbstractAgent, door) -> None:
+        users = door.pure
+        for field in fields(users):
+            assert float_or(getattr(pure, field.name)) == float_or(getattr(users, field.name)), field.name
+
+    def float_or(value):
+        return value if isinstance(value, tuple | bool | str) or callable(value) or value is None else float(value)
+
+    env = "cartpole-swingup-sparse"
+    for name, door in (
+        ("RP-BBAC", bb.BBAC(env)),
+        ("BAC", bb.BAC(env)),
+        ("SAC", bb.SAC(env)),
+        ("SAC*", bb.SACStar(env)),
+    ):
+        program, floats = AGENTS[name]
+        same(PROGRAMS[program](**floats), door)
+    program, floats = AGENTS["RP-BBAC, paper's recipe"]
+    same(PROGRAMS[program](**floats), bb.BBAC(env, recipe="paper"))
+    same(BBAC(prior_scale=PAPER[SCALE], prior_weight=PAPER[WEIGHT]), bb.BBAC(env))  # as sensitivity makes them
+    car = "MountainCarContinuous-v0"
+    for name, door in (("RP-BBAC", bb.BBAC(car)), ("RP-BBAC, paper's recipe", bb.BBAC(car, recipe="paper"))):
+        same(MOUNTAIN_CAR_AGENTS[name]((256, 256)), door)
 
 
 def test_runs_of_a_lever_are_recorded() -> None:
@@ -165,10 +209,11 @@ def test_solved_is_above_500_ten_times_at_the_end() -> None:
 def test_claims_about_agents(tmp_path: Path) -> None:
     artefact = cartpole.ARTEFACT
     plan = artefact.plan(Request())
-    assert [job.name for job in plan.jobs] == ["bbac", "sac", "sac-star"]
+    assert [job.name for job in plan.jobs] == ["bbac-1", "bbac-2", "sac", "sac-star"]
     results = {
-        "sac": faked(["SAC"], 5, curves(*[False] * 5)),
-        "bbac": faked(["RP-BBAC", "BAC"], 5, curves(*[True] * 10)),
+        "sac": faked(list(SACS), 5, curves(*[False] * 10)),
+        "bbac-1": faked(["RP-BBAC"], 5, curves(*[True] * 5)),
+        "bbac-2": faked(["BAC"], 5, curves(*[True] * 5)),
     }
     text = artefact.analyse(plan, Done(results, {"sac-star": "out of memory"}, 90.0), tmp_path)
     assert "Job sac-star failed: out of memory" in text
@@ -180,12 +225,18 @@ def test_claims_about_agents(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert (rows[0]["solved"], rows[0]["first_success"], rows[-1]["first_reward"]) == ("1", "20000", "")
     verdicts = judge(artefact.expected(), artefact.cells(tmp_path))
-    assert [verdict.ok for verdict in verdicts] == [True, True]
+    assert [verdict.ok for verdict in verdicts] == [True, True, True]
 
-    results["bbac"] = faked(["RP-BBAC"], 4, curves(*[True] * 4))  # fewer than five
-    results["sac"] = faked(["SAC"], 5, curves(*[False] * 4, True))
+    results["bbac-1"] = faked(["RP-BBAC"], 4, curves(*[True] * 4))  # fewer than five
+    results["sac"] = faked(list(SACS), 5, curves(*[False] * 4, True, *[False] * 4, True))
     artefact.analyse(plan, Done(results, {}), tmp_path)
     assert not any(verdict.ok for verdict in judge(artefact.expected(), artefact.cells(tmp_path)))
+    artefact.analyse(plan, Done(results, {}, unfinished=("sac",)), tmp_path)
+    with pytest.raises(ValueError, match="have not ended; what is claimed of cartpole is about 3,000,000 steps"):
+        artefact.cells(tmp_path)
+    artefact.analyse(artefact.plan(Request(steps=500_000)), Done({}, {}), tmp_path)
+    with pytest.raises(ValueError, match="have 500,000 steps each; what is claimed of cartpole is about 3,000,000"):
+        artefact.cells(tmp_path)
     (tmp_path / "runs.csv").write_text("group\nx\n")
     with pytest.raises(ValueError, match="is damaged"):
         artefact.cells(tmp_path)
@@ -203,7 +254,7 @@ def sensitive(plan: Plan, bad: set[tuple[str, float]]) -> dict[str, Arrays]:
     results = {f"members.{value:g}": job([(MEMBERS, value)]) for value in (1.0, 2.0, 4.0, 16.0)}
     floats = [(MEMBERS, 8.0)]
     floats += [(axis, value) for axis in (SCALE, WEIGHT) for value in AXES[axis] if value != PAPER[axis]]
-    results["prior"] = job(floats)
+    results |= {"prior-1": job(floats[:4]), "prior-2": job(floats[4:])}
     assert set(results) == {job.name for job in plan.jobs}
     return results
 
@@ -214,7 +265,8 @@ def test_claims_about_sensitivity(tmp_path: Path) -> None:
     assert sum(job.units for job in plan.jobs) == 13 * 3 * 1_000_000
     with pytest.raises(ValueError, match="one width at a time"):
         artefact.plan(Request(variants=("narrow", "wide")))
-    artefact.analyse(plan, Done(sensitive(plan, {(SCALE, 3.2), (WEIGHT, 1e-3), (MEMBERS, 1)}), {}), tmp_path)
+    ends = {(axis, AXES[axis][at]) for axis in (SCALE, WEIGHT) for at in (0, -1)}
+    artefact.analyse(plan, Done(sensitive(plan, {*ends, (MEMBERS, 1)}), {}), tmp_path)
     assert (tmp_path / "sensitivity.png").stat().st_size > 1_000
     cells = artefact.cells(tmp_path)
     assert cells[MEMBERS, "1"].mean == 0
@@ -223,6 +275,14 @@ def test_claims_about_sensitivity(tmp_path: Path) -> None:
     write_runs(tmp_path / "runs.csv", runs_of(plan, Done(sensitive(plan, {(MEMBERS, 16)}), {}), paper_task))
     verdicts = judge(artefact.expected(), artefact.cells(tmp_path))
     assert [verdict.ok for verdict in verdicts] == [True, False, False, False]  # the ends are no worse: no sweet spot
+    # one end that is worse is not enough
+    write_runs(tmp_path / "runs.csv", runs_of(plan, Done(sensitive(plan, {(SCALE, 3.2)}), {}), paper_task))
+    assert [verdict.ok for verdict in judge(artefact.expected(), artefact.cells(tmp_path))] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 @pytest.fixture
@@ -252,8 +312,8 @@ def test_stopped_by_its_time_limit_a_study_goes_on_to_the_same_result(tmp_path: 
         assert (tmp_path / "moved" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert not (tmp_path / "moved.part").exists()
     capsys.readouterr()
-    assert bbo_here("check", "cartpole", "--results", tmp_path / "moved") == 3
-    assert "0 of 2 cells agree with the paper." in capsys.readouterr().out
+    assert bbo_here("check", "cartpole", "--results", tmp_path / "moved") == 2
+    assert "have 300 steps each" in capsys.readouterr().err
 
 
 def test_options_that_a_study_does_not_have() -> None:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.experiments.sparse_results import curves, faked
+from tests.experiments.sparse_results import curves, faked, put_settings
 
 import bayesbellman as bb
 from bayesbellman.control.sac import SAC
@@ -19,6 +19,7 @@ from bayesbellman.experiments.cartpole.task import PAPER, STOCK
 from bayesbellman.experiments.cartpole_stock.analysis import stock_task
 from bayesbellman.experiments.cartpole_stock.published import PUBLISHED
 from bayesbellman.experiments.checking import judge
+from bayesbellman.experiments.sparse.baseline import SACS
 from bayesbellman.experiments.sparse.outcomes import read_runs, write_runs
 from bayesbellman.experiments.sparse.runs import QUICK, training
 from bayesbellman.experiments.sparse.study import runs_of
@@ -88,11 +89,11 @@ def test_the_recipe_is_what_users_get(name: str) -> None:
 def test_what_is_planned() -> None:
     plan = sparse_tasks.ARTEFACT.plan(Request())
     assert [job.name for job in plan.jobs] == ["pendulum.bbac", "pendulum.sac", "acrobot.bbac", "acrobot.sac"]
-    assert {job.units for job in plan.jobs} == {5 * 200_000}
+    assert [job.units for job in plan.jobs] == [5 * 200_000, 10 * 200_000] * 2
     some = sparse_tasks.ARTEFACT.plan(Request(tasks=("acrobot",), methods=("SAC",), steps=4_000, seeds=2))
     assert [(job.name, job.units) for job in some.jobs] == [("acrobot.sac", 8_000)]
     stock = cartpole_stock.ARTEFACT.plan(Request())
-    assert [(job.name, job.units) for job in stock.jobs] == [("bbac", 2_500_000), ("sac", 2_500_000)]
+    assert [(job.name, job.units) for job in stock.jobs] == [("bbac", 2_500_000), ("sac", 5_000_000)]
     four = cartpole_stock.ARTEFACT.plan(Request(methods=("SAC*", "BAC", "RP-BBAC", "SAC"), steps=10_000))
     assert [(job.name, job.units) for job in four.jobs] == [("bbac", 100_000), ("sac", 50_000), ("sac-star", 50_000)]
     for bad in (Request(variants=("wide",)), Request(steps=1_000)):
@@ -127,15 +128,17 @@ def both(ours: list[bool], theirs: list[bool]) -> dict[str, Arrays]:
     """Results on both tasks, by whether runs were solved."""
     results = {}
     for name, task in TASKS.items():
-        for program, agent, solved in (("bbac", "RP-BBAC", ours), ("sac", "SAC", theirs)):
+        for program, agents, solved in (("bbac", ["RP-BBAC"], ours), ("sac", list(SACS), [False] * 5 + theirs)):
             returns = curves(*solved) * task.success / 500  # 1.2 times success, or below 0
-            results[f"{name}.{program}"] = faked([f"{name}, {agent}"], len(solved), returns, task.plane.shape)
+            groups, seeds = [f"{name}, {agent}" for agent in agents], len(solved) // len(agents)
+            results[f"{name}.{program}"] = faked(groups, seeds, returns, task.plane.shape)
     return results
 
 
 def test_claims_about_sparse_tasks(tmp_path: Path) -> None:
     artefact = sparse_tasks.ARTEFACT
     plan = artefact.plan(Request())
+    put_settings(plan, tmp_path)
 
     def verdicts(ours: list[bool], theirs: list[bool]) -> list[bool]:
         write_runs(tmp_path / "runs.csv", runs_of(plan, Done(both(ours, theirs), {}), task_of))
@@ -144,8 +147,8 @@ def test_claims_about_sparse_tasks(tmp_path: Path) -> None:
     assert verdicts([True] * 5, [False] * 5) == [True] * 4
     assert verdicts([True] * 5, [True] * 5) == [True] * 4  # as good is not worse
     assert verdicts([True] * 4 + [False], [True] * 5) == [False] * 4  # a seed without a reward, and fewer solved
-    assert verdicts([True] * 4, [False] * 4) == [False] * 4  # too few seeds
-    alone = Done({"pendulum.bbac": both([True] * 5, [True])["pendulum.bbac"]}, {})
+    assert verdicts([True] * 4, [False] * 5) == [False] * 4  # too few seeds
+    alone = Done({"pendulum.bbac": both([True] * 5, [True] * 5)["pendulum.bbac"]}, {})
     write_runs(tmp_path / "runs.csv", runs_of(plan, alone, task_of))
     assert set(artefact.cells(tmp_path)) == {("pendulum", "RP-BBAC found a reward")}
 
@@ -153,26 +156,28 @@ def test_claims_about_sparse_tasks(tmp_path: Path) -> None:
 def test_claims_about_the_stock_reward(tmp_path: Path) -> None:
     artefact = cartpole_stock.ARTEFACT
     plan = artefact.plan(Request())
+    put_settings(plan, tmp_path)
 
     def done(ours: list[bool], theirs: list[bool]) -> Done:
-        return Done({"bbac": faked(["RP-BBAC"], 5, curves(*ours)), "sac": faked(["SAC"], 5, curves(*theirs))}, {})
+        sacs = faked(list(SACS), 5, curves(*[False] * 5, *theirs))  # the better one counts
+        return Done({"bbac": faked(["RP-BBAC"], 5, curves(*ours)), "sac": sacs}, {})
 
     def verdicts(ours: list[bool], theirs: list[bool]) -> list[bool]:
         write_runs(tmp_path / "runs.csv", runs_of(plan, done(ours, theirs), stock_task))
         return [verdict.ok for verdict in judge(artefact.expected(), artefact.cells(tmp_path))]
 
     lucky = [True, False, False, False, False]
-    assert verdicts([True] * 5, [True] * 5) == [True, False, False]  # no better, and not luck
-    assert verdicts(lucky, lucky) == [False, False, True]
-    assert verdicts([True] * 5, lucky) == [True, True, True]
-    one = Done({"bbac": faked(["RP-BBAC"], 1, curves(True)), "sac": faked(["SAC"], 1, curves(False))}, {})
+    assert verdicts([True] * 5, [True] * 5) == [True, False, True, False]  # no better, and not luck
+    assert verdicts(lucky, lucky) == [False, False, True, True]
+    assert verdicts([True] * 5, lucky) == [True, True, True, True]
+    one = Done({"bbac": faked(["RP-BBAC"], 1, curves(True)), "sac": faked(list(SACS), 1, curves(False, False))}, {})
     write_runs(tmp_path / "runs.csv", runs_of(plan, one, stock_task))
     assert not any(verdict.ok for verdict in judge(artefact.expected(), artefact.cells(tmp_path)))  # one seed of each
-    assert verdicts([True] * 5, lucky) == [True, True, True]
+    assert verdicts([True] * 5, lucky) == [True, True, True, True]
     outcome = runs_of(plan, done([True] * 5, lucky), stock_task)
     assert read_runs(tmp_path, "cartpole-stock") == outcome
     text = artefact.analyse(plan, done([True] * 5, lucky), tmp_path)
-    assert text.startswith("  agent  seed  first reward")
+    assert text.lstrip().startswith("agent  seed  first reward")
     report = (tmp_path / "report.md").read_text()
     assert "| RP-BBAC | 0 | 10,007 | 11 | 20,000 | yes | 600.0 | 600.0 |" in report
     assert "| SAC | 4 | - | 0 | - | no | -3.0 | -3.0 |" in report

@@ -43,7 +43,7 @@ class SACState(eqx.Module):
 
 
 class SAC(AbstractActorCritic[SACState]):
-    """The settings; shapes and rates are those of `BBAC`."""
+    """The settings; shapes are those of `BBAC`, rates those of the paper."""
 
     num_critics: int = eqx.field(static=True, default=2)
     """Their minimum is used; 1 is SAC*."""

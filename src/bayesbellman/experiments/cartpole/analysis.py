@@ -8,6 +8,7 @@ from bayesbellman.experiments.sparse.study import (
     CURVES,
     FILES,
     MEDIANS,
+    RECIPE,
     REWARDED,
     SOLVED,
     TABLE,
@@ -23,7 +24,7 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
 
 REPORT = (
     "# Sparse cart-pole",
-    paragraph("Mean-action returns of the policy that was learnt.", SOLVED, REWARDED, MEDIANS, FILES),
+    paragraph("Mean-action returns of the policy that was learnt.", RECIPE, SOLVED, REWARDED, MEDIANS, FILES),
     CURVES,
     TABLE,
 )

@@ -9,10 +9,12 @@ from bayesbellman.control.bbac import BBAC, RECIPES
 from bayesbellman.control.sac import SAC
 from bayesbellman.experiments.artefact import Plan, Request, choose
 from bayesbellman.experiments.cartpole.task import PAPER
+from bayesbellman.experiments.sparse.baseline import SACS
 from bayesbellman.experiments.sparse.planning import agent_jobs, refuse
 from bayesbellman.experiments.sparse.runs import Size, size_of
 
 PRIOR_SCALE = 32.0
+PAPERS = "RP-BBAC, paper's recipe"
 FULL = Size(seeds=5)
 PROGRAMS: dict[str, Callable[..., AbstractAgent]] = {
     "bbac": partial(BBAC, prior_scale=PRIOR_SCALE),
@@ -22,14 +24,13 @@ PROGRAMS: dict[str, Callable[..., AbstractAgent]] = {
 AGENTS: dict[str, tuple[str, dict[str, float]]] = {
     "RP-BBAC": ("bbac", {"target_smoothing": 5e-3, **RECIPES["ours"]}),
     "BAC": ("bbac", {"target_smoothing": 1.0, **RECIPES["ours"]}),
-    "SAC": ("sac", {"learning_rate": 3e-4}),
-    "SAC*": ("sac-star", {}),
-    "RP-BBAC, paper's recipe": ("bbac", {"target_smoothing": 5e-3, **RECIPES["paper"]}),
-    "SAC, learning rate 0.001": ("sac", {"learning_rate": 1e-3}),
+    **SACS,
+    "SAC*": ("sac-star", {"learning_rate": RECIPES["paper"]["learning_rate"]}),
+    PAPERS: ("bbac", {"target_smoothing": 5e-3, **RECIPES["paper"]}),
 }
 """The program of each, and the floats that are its own"""
-USUAL = ("RP-BBAC", "BAC", "SAC", "SAC*")
-"""The paper's; the others if they are asked for"""
+USUAL = tuple(name for name in AGENTS if name != PAPERS)
+"""The paper's four, and SAC with our learning rate; RP-BBAC as the paper has it if it is asked for"""
 
 
 def plan(request: Request) -> Plan:
@@ -38,4 +39,5 @@ def plan(request: Request) -> Plan:
     size = size_of(request, FULL)
     names = choose("methods", request.methods or USUAL, tuple(AGENTS))
     jobs = agent_jobs(PROGRAMS, AGENTS, names, PAPER, size)
-    return Plan({"size": asdict(size), "agents": list(names)}, "steps", tuple(jobs))
+    agents = {name: AGENTS[name][1] for name in names}
+    return Plan({"size": asdict(size), "agents": agents}, "steps", tuple(jobs))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bayesbellman.experiments.artefact import Address, Cell, Done, Expected, Plan
 from bayesbellman.experiments.cartpole.task import paper_task
-from bayesbellman.experiments.sparse.outcomes import solved_shares
+from bayesbellman.experiments.sparse.outcomes import read_runs, solved_shares
 from bayesbellman.experiments.sparse.study import (
     CURVES,
     FILES,
@@ -25,7 +25,7 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
 
 def cells(folder: Path) -> Mapping[Address, Cell]:
     """Share of the runs that were solved."""
-    return solved_shares(folder, "cartpole-levers")
+    return solved_shares(read_runs(folder, "cartpole-levers"))
 
 
 def expected() -> Mapping[Address, Expected]:

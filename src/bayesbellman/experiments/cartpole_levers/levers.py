@@ -52,19 +52,19 @@ LEVERS: dict[str, Lever] = {
     "limit is an end": Lever({"limit_ends": 1.0}),
     "start noise 0.1": Lever({"init_noise": 0.1}),
     "start noise 0": Lever({"init_noise": 0.0}),
-    "paper's letter": Lever({"exploration_entropy": 0.0, "init_noise": 0.0}),
+    "paper's letter": Lever({**RECIPES["paper"], "init_noise": 0.0}),
     "prior scale 10": Lever({"prior_scale": 10.0}),
     "no prior": Lever({"prior_scale": 0.0}),
     "entropy bonus 0.3": Lever({"exploration_entropy": 0.3}),
     "target noise 1": Lever({"target_noise": 1.0}),
     "target noise 0.1": Lever({"target_noise": 0.1}),
     "warm-up 10,000": Lever({}, ((WARMUP, 10),)),
-    "first trial": Lever({"exploration_entropy": 0.0, "limit_ends": 1.0}, ((WARMUP, 10),)),
+    "first trial": Lever({**RECIPES["paper"], "limit_ends": 1.0}, ((WARMUP, 10),)),
     "bootstrap 0.5": Lever({}, (("bootstrap", 0.5),)),
     "anchored prior": Lever({"prior_scale": 1.0}, (("prior", "anchored"),)),
 }
-"""``paper's letter``: no entropy bonus, every episode starts the same. ``first trial``: that bonus, the warm-up and the
-time limit together, the other way round. ``velocities to 10``: those of 10 are shown to the networks as 1; of all that
+"""``paper's letter``: its recipe, and every episode starts the same. ``first trial``: that recipe, a long warm-up, and
+the time limit is an end. ``velocities to 10``: those of 10 are shown to the networks as 1; of all that
 is observed they are the largest otherwise, and so what prior functions mostly depend on. A larger learning rate has
 members agree sooner where they have been, a larger target smoothing tells them sooner of a reward that was found;
 ``quick`` has both. With a smaller prior weight members are freer to cancel their prior functions."""

@@ -40,12 +40,16 @@ def plan(request: Request) -> Plan:
     size = size_of(request, FULL)
     names = choose("methods", request.methods, tuple(LEVERS))
     variants = choose("variants", request.variants or ("wide",), tuple(VARIANTS))
-    programs: dict[tuple, list[str]] = defaultdict(list)
-    for name in names:
-        programs[program_of(LEVERS[name])].append(name)
-    jobs = []
+    jobs, levers_of = [], {}
     for variant in variants:
         hidden, base = VARIANTS[variant]
+        levers_of[variant] = distinct(names, base)
+        if len(levers_of[variant]) < len(names) and request.methods:
+            same = ", ".join(repr(name) for name in names if name not in levers_of[variant])
+            raise ValueError(f"--methods: in the variant {variant} {same} changes nothing, or what another does")
+        programs: dict[tuple, list[str]] = defaultdict(list)
+        for name in levers_of[variant]:
+            programs[program_of(LEVERS[name])].append(name)
         sized = size if request.quick else replace(size, hidden=hidden)
         for program, together in programs.items():
             words = [f"{key}-{value}" for key, value in program] or ["usual"]
@@ -55,7 +59,16 @@ def plan(request: Request) -> Plan:
                 jobs.append(Job(job, len(levers) * size.seeds * size.steps, run, in_pieces=True))
     shared = {name: value for name, value in asdict(size).items() if name != "hidden"}  # each variant has its own
     here = {name: VARIANTS[name]._asdict() for name in variants}
-    return Plan({"size": shared, "levers": list(names), "variants": here}, "steps", tuple(jobs))
+    return Plan({"size": shared, "levers": levers_of, "variants": here}, "steps", tuple(jobs))
+
+
+def distinct(names: Sequence[str], base: Mapping[str, float]) -> list[str]:
+    """Those that differ from each other: some levers are in the base of another variant already."""
+    found: dict[tuple, str] = {}
+    for name in names:
+        lever = LEVERS[name]
+        found.setdefault((program_of(lever), tuple(floats_of(lever, base).items())), name)
+    return list(found.values())
 
 
 def run_job(

@@ -6,7 +6,7 @@ from bayesbellman.experiments.artefact import Done, Plan
 from bayesbellman.experiments.cartpole.task import STOCK
 from bayesbellman.experiments.cartpole_stock.published import PUBLISHED
 from bayesbellman.experiments.sparse.outcomes import SEED_HEADER, seed_rows
-from bayesbellman.experiments.sparse.study import FILES, MEDIANS, TABLE, paragraph, runs_of, write_study
+from bayesbellman.experiments.sparse.study import FILES, MEDIANS, RECIPE, TABLE, paragraph, runs_of, write_study
 from bayesbellman.experiments.sparse.task import Task
 from bayesbellman.runs.tables import aligned, markdown
 
@@ -46,7 +46,7 @@ the least and the most of several.
 {published}
 
 ## By agent""",
-    paragraph(MEDIANS, FILES),
+    paragraph(RECIPE, MEDIANS, FILES),
     TABLE,
     "{curves}",
 )

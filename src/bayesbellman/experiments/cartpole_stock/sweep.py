@@ -5,11 +5,12 @@ from dataclasses import asdict
 from bayesbellman.experiments.artefact import Plan, Request, choose
 from bayesbellman.experiments.cartpole.sweep import AGENTS, PROGRAMS
 from bayesbellman.experiments.cartpole.task import STOCK
+from bayesbellman.experiments.sparse.baseline import SACS
 from bayesbellman.experiments.sparse.planning import agent_jobs, refuse
 from bayesbellman.experiments.sparse.runs import Size, size_of
 
 FULL = Size(seeds=5, steps=500_000)
-USUAL = ("RP-BBAC", "SAC")
+USUAL = ("RP-BBAC", *SACS)
 
 
 def plan(request: Request) -> Plan:
@@ -18,4 +19,5 @@ def plan(request: Request) -> Plan:
     size = size_of(request, FULL)
     names = choose("methods", request.methods or USUAL, tuple(AGENTS))
     jobs = agent_jobs(PROGRAMS, AGENTS, names, STOCK, size)
-    return Plan({"size": asdict(size), "agents": list(names), "reward": "dm_control"}, "steps", tuple(jobs))
+    agents = {name: AGENTS[name][1] for name in names}
+    return Plan({"size": asdict(size), "agents": agents, "reward": "dm_control"}, "steps", tuple(jobs))

@@ -9,12 +9,12 @@ from matplotlib.figure import Figure
 
 from bayesbellman.experiments.artefact import Arrays, Done, Plan, origin
 from bayesbellman.experiments.mountain_car.sweep import AGENTS, ENTROPIES, STUDY, job_name
-from bayesbellman.experiments.plotting import BLUE, FAINT, GREEN, INK, ORANGE, PINK, style
+from bayesbellman.experiments.plotting import BLUE, FAINT, GREEN, INK, ORANGE, PINK, SKY, style
 from bayesbellman.experiments.statistics import bootstrap_interval, interquartile_mean, median_time
 from bayesbellman.runs.tables import aligned, markdown, write_csv
 
 SOLVED = 90.0
-COLOURS = dict(zip(AGENTS, (BLUE, GREEN, ORANGE, INK, PINK), strict=True))
+COLOURS = dict(zip(AGENTS, (BLUE, GREEN, ORANGE, INK, PINK, SKY), strict=True))
 HEADER = (
     "agent",
     "seeds",
@@ -140,7 +140,8 @@ def _study(done: Done, folder: Path) -> str:
 REPORT = """# Sparse MountainCar
 
 Mean-action returns of the behaviour policy, every 1,000 steps; solved: above 90 on average over an evaluation's
-episodes. Seeds 0 to 4 stand for the paper's five. What this shows: docs/control.md.
+episodes. Seeds 0 to 4 stand for the paper's five. RP-BBAC and BAC have our default recipe. What this shows:
+docs/control.md.
 
 ![Returns of every seed](mountain-car.png)
 

@@ -40,8 +40,9 @@ AGENTS: dict[str, Callable[[tuple[int, ...]], AbstractAgent]] = {
     "BAC": lambda hidden: BBAC(hidden=hidden, target_smoothing=1.0),
     "SAC": lambda hidden: SAC(hidden=hidden),
     "SAC*": lambda hidden: SAC(hidden=hidden, num_critics=1),
+    "SAC, learning rate 0.001": lambda hidden: SAC(hidden=hidden, learning_rate=RECIPES["ours"]["learning_rate"]),
 }
-"""RP-BBAC and BAC have our default recipe, SAC and SAC* the paper's rates."""
+"""RP-BBAC and BAC have our default recipe, SAC and SAC* the paper's learning rate."""
 STUDY = "SAC, target entropies"
 NOT_KEPT = ("watched", "values", "visited")
 
@@ -61,7 +62,7 @@ def plan(request: Request) -> Plan:
     for name in names:
         seeds = size.entropy_seeds * len(ENTROPIES) if name == STUDY else size.seeds
         jobs.append(Job(job_name(name), seeds * size.steps, partial(run_job, name, size), in_pieces=True))
-    return Plan({"size": asdict(size), "agents": list(names)}, "steps", tuple(jobs))
+    return Plan({"size": asdict(size), "agents": list(names), "recipes": RECIPES}, "steps", tuple(jobs))
 
 
 def job_name(agent: str) -> str:

@@ -1,6 +1,8 @@
 """What the paper says: with 8 members or more the cart-pole is solved every time, and the prior has a sweet spot.
 
-The paper shows curves; that all runs are to be solved, and what a sweet spot is, are our readings.
+The paper shows curves; that all runs are to be solved, and what a sweet spot is, are our readings. Its own value must
+be solved on two thirds of the seeds more than either end: with three seeds and no difference between the values this
+comes about by chance in one case of 25, at most.
 """
 
 from collections.abc import Mapping
@@ -10,6 +12,7 @@ from bayesbellman.experiments.sensitivity.analysis import SWEET
 from bayesbellman.experiments.sensitivity.sweep import MEMBERS, SCALE, WEIGHT
 
 LEAST_RUNS = 3
+AHEAD = 2 / 3 - 1e-9
 
 
 def expected() -> Mapping[Address, Expected]:
@@ -17,7 +20,7 @@ def expected() -> Mapping[Address, Expected]:
         return Judgement(cell.mean == 1 and cell.runs >= LEAST_RUNS, "all are solved, three seeds or more")
 
     def sweet(cell: Cell) -> Judgement:
-        return Judgement(cell.mean > 0, "some value within is solved more often than one of the ends")
+        return Judgement(cell.mean >= AHEAD, "the paper's value is ahead of both ends by two thirds of the seeds")
 
     return {
         (MEMBERS, "8"): Expected("solves", all_solved),

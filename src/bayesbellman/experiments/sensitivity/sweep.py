@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
 
-from bayesbellman.control.bbac import BBAC
+from bayesbellman.control.bbac import BBAC, RECIPES
 from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
 from bayesbellman.experiments.cartpole.sweep import PRIOR_SCALE
 from bayesbellman.experiments.cartpole.task import PAPER as PAPER_TASK
@@ -37,7 +37,8 @@ def plan(request: Request) -> Plan:
     floats = [(MEMBERS, PAPER[MEMBERS]), *(change for change in changes if change[0] != MEMBERS)]
     jobs = [_job(*part, size) for part in cut("prior", floats, size)]
     jobs += [_job(f"members.{int(value)}", [(axis, value)], size) for axis, value in changes if axis == MEMBERS]
-    return Plan({"size": asdict(size), "axes": list(axes), "width": width}, "steps", tuple(jobs))
+    settings = {"size": asdict(size), "axes": list(axes), "width": width, "recipe": RECIPES["ours"]}
+    return Plan(settings, "steps", tuple(jobs))
 
 
 def group_name(axis: str, value: float) -> str:

@@ -88,7 +88,8 @@ def draw_rewards_in_the_end(groups: Mapping[str, Mapping[str, np.ndarray]]) -> F
         left.invert_yaxis()
         left.set_xscale("symlog", linthresh=10)
         left.set_xlim(left=0)
-        right.set_xscale("log")
+        right.set_xscale("symlog", linthresh=0.1)  # a single member has none
+        right.set_xlim(left=0)
         left.set_xlabel("rewarded steps of training")
         right.set_xlabel("members' disagreement in the end")
         return figure

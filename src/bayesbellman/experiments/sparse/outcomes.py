@@ -1,6 +1,7 @@
 """What became of runs on a sparse task: rewards found, first success, whether it lasted; by run and by group."""
 
 import csv
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -159,9 +160,25 @@ def read_runs(folder: Path, command: str) -> list[Outcome]:
             raise ValueError(f"{path} is damaged ({error!r}); make it with: {again} --overwrite") from error
 
 
-def solved_shares(folder: Path, command: str) -> Mapping[Address, Cell]:
+def whole_runs(folder: Path, command: str, steps: int) -> list[Outcome]:
+    """Those of `read_runs`, if they have so many steps at least: a claim is not judged by shorter ones."""
+    runs = read_runs(folder, command)
+    path = folder / "provenance.json"
+    try:
+        made = json.loads(path.read_text(encoding="utf-8"))
+        had = int(made["settings"]["size"]["steps"])
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        again = f"bbo reproduce {command} --out {folder} --overwrite"
+        raise ValueError(f"{path} is missing or damaged ({error!r}); make it with: {again}") from error
+    if made.get("unfinished") or had < steps:
+        what = "have not ended" if made.get("unfinished") else f"have {had:,} steps each"
+        raise ValueError(f"runs in {folder} {what}; what is claimed of {command} is about {steps:,} steps")
+    return runs
+
+
+def solved_shares(runs: Iterable[Outcome]) -> Mapping[Address, Cell]:
     """Share of the runs of each group that were solved."""
-    groups = by_group(read_runs(folder, command))
+    groups = by_group(runs)
     return {(group,): mean_cell([float(run.solved) for run in runs]) for group, runs in groups.items()}
 
 

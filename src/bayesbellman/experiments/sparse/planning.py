@@ -10,9 +10,9 @@ from bayesbellman.experiments.artefact import Job, Request
 from bayesbellman.experiments.sparse.runs import Row, Size, run_rows
 from bayesbellman.experiments.sparse.task import Task
 
-JOB_STEPS = 30_000_000
+JOB_STEPS, SAC_JOB_STEPS = 15_000_000, 60_000_000
 """Of all runs of a job together, at most, where it has several groups: finished jobs are kept and can be carried. One
-NVIDIA H200 takes some twenty minutes for so many; with more jobs it has fewer runs at a time, and is slower."""
+NVIDIA H200 takes some ten minutes for so many; with more jobs it has fewer runs at a time, and is slower."""
 
 Group = TypeVar("Group")
 Programs = Mapping[str, Callable[..., AbstractAgent]]
@@ -28,7 +28,8 @@ def agent_jobs(
     jobs = []
     for program, agent in programs.items():
         here = [name for name in names if agents[name][0] == program]
-        for job, groups in cut(f"{task.name}.{program}" if several else program, here, size):
+        most = SAC_JOB_STEPS if program.startswith("sac") else JOB_STEPS
+        for job, groups in cut(f"{task.name}.{program}" if several else program, here, size, most):
             rows = [
                 Row(f"{task.name}, {name}" if several else name, seed, agents[name][1])
                 for name in groups
@@ -39,9 +40,9 @@ def agent_jobs(
     return jobs
 
 
-def cut(job: str, groups: Sequence[Group], size: Size) -> list[tuple[str, Sequence[Group]]]:
-    """Groups of runs that could be one job, as few jobs of about one size that have at most `JOB_STEPS` each."""
-    most = max(1, JOB_STEPS // (size.seeds * size.steps))
+def cut(job: str, groups: Sequence[Group], size: Size, steps: int = JOB_STEPS) -> list[tuple[str, Sequence[Group]]]:
+    """Groups of runs that could be one job, as few jobs of about one size that have at most so many ``steps`` each."""
+    most = max(1, steps // (size.seeds * size.steps))
     number = -(-len(groups) // most)
     ends = [k * len(groups) // max(1, number) for k in range(number + 1)]
     parts = [groups[begin:end] for begin, end in pairwise(ends)]

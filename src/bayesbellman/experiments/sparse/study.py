@@ -7,6 +7,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from bayesbellman.control.bbac import RECIPES
 from bayesbellman.experiments.artefact import Arrays, Done, Plan, origin
 from bayesbellman.experiments.sparse.drawing import draw_curves, draw_rewards, draw_support
 from bayesbellman.experiments.sparse.outcomes import (
@@ -31,6 +32,11 @@ SOLVED = (
 )
 REWARDED = "A reward is found where a step of training earns the 1; an episode is rewarded if one of its steps does."
 MEDIANS = "Medians are over runs, `-` where fewer than half of them came so far."
+RECIPE = (
+    "RP-BBAC and BAC have our default recipe, with a learning rate of {learning_rate:g} and an entropy bonus of"
+    " {exploration_entropy:g} for exploring actors".format(**RECIPES["ours"])
+    + "; the paper has {learning_rate:g} and {exploration_entropy:g}.".format(**RECIPES["paper"])
+)
 FILES = "All runs are in runs.csv, their curves in curves.csv."
 CURVES = """![Returns of every run](returns.png)
 

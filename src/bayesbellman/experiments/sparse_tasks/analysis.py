@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bayesbellman.experiments.artefact import Done, Plan
-from bayesbellman.experiments.sparse.study import MEDIANS, REWARDED, TABLE, paragraph, write_study
+from bayesbellman.experiments.sparse.study import MEDIANS, RECIPE, REWARDED, TABLE, paragraph, write_study
 from bayesbellman.experiments.sparse_tasks.tasks import TASKS, task_of
 
 
@@ -17,7 +17,9 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
 REPORT = (
     "# Two sparse tasks for which nothing was tuned",
     paragraph(
-        "RP-BBAC and SAC with every setting as `bbo train` has it, on a sparse pendulum and a sparse acrobot.",
+        "RP-BBAC and SAC with every setting as `bbo train` has it, on a sparse pendulum and a sparse acrobot; SAC also",
+        "with RP-BBAC's learning rate.",
+        RECIPE,
         "A success is an evaluation (ten episodes with the mean action) above {successes}: half of what a controller",
         "that knows the physics earns, rounded up to the next 50.",
         "Solved: the last ten evaluations all are; the final return is the mean over those.",

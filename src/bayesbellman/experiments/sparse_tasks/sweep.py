@@ -5,10 +5,11 @@ from dataclasses import asdict, replace
 from functools import partial
 
 from bayesbellman.control.base import AbstractAgent
-from bayesbellman.control.bbac import BBAC
+from bayesbellman.control.bbac import BBAC, RECIPES
 from bayesbellman.control.sac import SAC
 from bayesbellman.doors.agents import OTHER_PRIOR_SCALE
 from bayesbellman.experiments.artefact import Plan, Request, choose
+from bayesbellman.experiments.sparse.baseline import SACS
 from bayesbellman.experiments.sparse.planning import agent_jobs, refuse
 from bayesbellman.experiments.sparse.runs import Size, size_of
 from bayesbellman.experiments.sparse_tasks.tasks import TASKS
@@ -16,7 +17,7 @@ from bayesbellman.experiments.sparse_tasks.tasks import TASKS
 FULL = Size(seeds=5, steps=200_000, every=2_000)
 PROGRAMS: dict[str, Callable[..., AbstractAgent]] = {"bbac": partial(BBAC, prior_scale=OTHER_PRIOR_SCALE), "sac": SAC}
 """What ``bbo train`` makes for an environment that nobody has a prior scale for: 30, and all else the default"""
-AGENTS: dict[str, tuple[str, dict[str, float]]] = {"RP-BBAC": ("bbac", {}), "SAC": ("sac", {})}
+AGENTS: dict[str, tuple[str, dict[str, float]]] = {"RP-BBAC": ("bbac", dict(RECIPES["ours"])), **SACS}
 
 
 def plan(request: Request) -> Plan:
@@ -30,5 +31,6 @@ def plan(request: Request) -> Plan:
         here = size if request.quick else replace(size, time_limit=TASKS[task].time_limit)
         jobs += agent_jobs(PROGRAMS, AGENTS, names, TASKS[task], here, several=True)
     shared = {name: value for name, value in asdict(size).items() if name != "time_limit"}  # each task has its own
-    settings = {"size": shared, "tasks": list(tasks), "agents": list(names), "prior_scale": OTHER_PRIOR_SCALE}
+    agents = {name: AGENTS[name][1] for name in names}
+    settings = {"size": shared, "tasks": list(tasks), "agents": agents, "prior_scale": OTHER_PRIOR_SCALE}
     return Plan(settings, "steps", tuple(jobs))
