@@ -87,7 +87,7 @@ def draw_rewards_in_the_end(groups: Mapping[str, Mapping[str, np.ndarray]]) -> F
         left.set_yticks(range(len(groups)), list(groups))
         left.invert_yaxis()
         left.set_xscale("symlog", linthresh=10)
-        left.set_xlim(left=0)
+        left.set_xlim(0, max(10.0, left.get_xlim()[1]))
         right.set_xscale("symlog", linthresh=0.1)  # a single member has none
         right.set_xlim(left=0)
         left.set_xlabel("rewarded steps of training")
