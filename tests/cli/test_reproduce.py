@@ -1,5 +1,6 @@
 """``bbo reproduce`` and ``bbo check`` as a user runs them."""
 
+import json
 import os
 import signal
 import subprocess
@@ -33,6 +34,18 @@ def test_options_without_names_and_checks_of_nothing(tmp_path: Path) -> None:
     nothing = bbo("check", "off_policy", "--results", tmp_path)
     assert nothing.returncode == 2
     assert "the paper prints no numbers of off_policy" in nothing.stderr
+
+
+def test_what_was_made_quickly_is_not_taken_for_a_result(tmp_path: Path, capsys) -> None:
+    assert bbo_here("reproduce", "tsitsiklis", "--quick", "--out", tmp_path / "quick") == 0
+    made = json.loads((tmp_path / "quick" / "provenance.json").read_text(encoding="utf-8"))
+    quick = "bbo reproduce tsitsiklis --quick"
+    for command, said in ((quick, True), ("bbo reproduce tsitsiklis", False)):
+        path = tmp_path / "quick" / "provenance.json"
+        path.write_text(json.dumps({**made, "command": command}), encoding="utf-8")
+        capsys.readouterr()
+        assert bbo_here("check", "tsitsiklis", "--results", tmp_path / "quick") in (0, 3)
+        assert ("was made with --quick" in capsys.readouterr().out) == said
 
 
 def test_ctrl_c_keeps_running_jobs_and_a_second_one_stops_at_once(tmp_path: Path) -> None:

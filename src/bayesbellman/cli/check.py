@@ -18,7 +18,7 @@ class Check:
     """Folder that bbo reproduce left. [default: reproduced/ARTEFACT]"""
 
     def run(self) -> None:
-        from bayesbellman.experiments.checking import HEADER, judge
+        from bayesbellman.experiments.checking import HEADER, judge, made_quickly
         from bayesbellman.experiments.registry import artefact
         from bayesbellman.runs.tables import aligned
 
@@ -32,5 +32,7 @@ class Check:
         print(aligned(header, [(*verdict.address, *verdict.row) for verdict in verdicts]))
         short = [verdict for verdict in verdicts if not verdict.ok]
         print(f"{len(verdicts) - len(short)} of {len(verdicts)} cells agree with the {chosen.source}.")
+        if made_quickly(folder):
+            print(f"{folder} was made with --quick, to try the command: too small for any of these verdicts.")
         if short:
             sys.exit(3)

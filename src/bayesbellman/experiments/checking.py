@@ -1,7 +1,10 @@
 """Verdicts: each number of the paper beside ours."""
 
+import json
 import math
+import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from bayesbellman.experiments.artefact import Address, Cell, Expected
@@ -15,6 +18,15 @@ class Verdict(NamedTuple):
     address: Address
     row: tuple[object, ...]
     ok: bool
+
+
+def made_quickly(folder: Path) -> bool:
+    """Whether ``--quick`` made what lies there: it is too small to be judged."""
+    try:
+        made = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+        return "--quick" in shlex.split(made["command"])
+    except (OSError, KeyError, TypeError, ValueError):
+        return False  # what is damaged, `cells` has refused
 
 
 def judge(expected: Mapping[Address, Expected], cells: Mapping[Address, Cell]) -> list[Verdict]:
