@@ -160,12 +160,57 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_what_is_finished_is_left_alone(probe: Path, capsys) -> None:
-    before = {path: path.read_bytes() for path in probe.rglob("*.bbo")}
+def files(run: Path) -> dict[Path, tuple[bytes, int]]:
+    """What they hold, and when they were written."""
+    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in run.rglob("*") if path.is_file()}
+
+
+def test_what_is_finished_is_left_alone(probe: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who made it, too: another command that trains nothing is not named in its config and report."""
+    before = files(probe)
+    monkeypatch.setattr(sys, "argv", ["bbo", "another", "command"])
+    capsys.readouterr()
     assert bbo("train", *PROBE, "--out", probe, "--resume") == 0
-    assert "seed 0 finished before" in capsys.readouterr().err
-    assert {path: path.read_bytes() for path in probe.rglob("*.bbo")} == before
+    said = capsys.readouterr()
+    assert "seed 0 finished before" in said.err
+    assert said.out.splitlines()[1].split()[:3] == ["0", "finished", "400"]
+    assert files(probe) == before
     assert read_csv(probe / "summary.csv")[0]["ended"] == "finished"
+
+
+def test_a_report_that_a_kill_prevented_is_written_and_names_who_made_the_run(
+    probe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(probe, out)
+    for name in ("summary.csv", "report.md"):
+        (out / name).unlink()
+    monkeypatch.setattr(sys, "argv", ["bbo", "another", "command"])
+    assert bbo("train", *PROBE, "--out", out, "--resume") == 0
+    for name in ("config.json", "summary.csv", "report.md"):
+        assert (out / name).read_bytes() == (probe / name).read_bytes()
+
+
+def test_steps_that_are_done_are_not_made_fewer(probe: Path, capsys) -> None:
+    before = files(probe)
+    assert bbo("train", *PROBE, "--steps", 200, "--out", probe, "--resume") == 2
+    words = capsys.readouterr().err
+    assert f"--steps is 200, and seed 0 in {probe} has done 400 of 400; --steps 400 or more goes on with it" in words
+    assert files(probe) == before
+
+
+def test_nor_are_those_of_a_run_that_was_stopped(probe: Path, tmp_path: Path, capsys) -> None:
+    """It would go on from its last checkpoint; up to there it may be made shorter, and not below."""
+    out = tmp_path / "run"
+    shutil.copytree(probe, out)
+    config = json.loads((out / "config.json").read_text())
+    config["run"]["steps"] = 800
+    (out / "config.json").write_text(json.dumps(config))
+    (out / "ended.json").write_text(json.dumps({"how": "stopped", "words": "", "of_steps": 800}))
+    assert bbo("train", *PROBE, "--steps", 300, "--out", out, "--resume") == 2
+    assert "has done 400 of 800; --steps 800 or more goes on with it" in capsys.readouterr().err
+    assert bbo("train", *PROBE, "--steps", 500, "--out", out, "--resume") == 0
+    assert json.loads((out / "config.json").read_text())["run"]["steps"] == 500
 
 
 def test_a_changed_setting_is_shown(probe: Path, capsys) -> None:
@@ -177,11 +222,12 @@ def test_a_changed_setting_is_shown(probe: Path, capsys) -> None:
 
 
 def test_a_run_can_be_made_longer(probe: Path, tmp_path: Path, capsys) -> None:
-    longer = (*PROBE, "--steps", 600)
-    assert bbo("train", *longer, "--out", probe, "--resume") == 0
+    longer, out = (*PROBE, "--steps", 600), tmp_path / "run"
+    shutil.copytree(probe, out)
+    assert bbo("train", *longer, "--out", out, "--resume") == 0
     assert "seed 0 goes on from step 400" in capsys.readouterr().err
     assert bbo("train", *longer, "--out", tmp_path / "at once") == 0
-    assert digest(probe) == digest(tmp_path / "at once")
+    assert digest(out) == digest(tmp_path / "at once")
 
 
 def test_a_run_without_its_checkpoints_is_not_begun_again_unasked(tmp_path: Path, capsys) -> None:

@@ -91,6 +91,12 @@ def _draw_curves(axes: Axes, curves: list[Curve], *, several: bool) -> None:
             axes.plot(curve.evaluated, curve.evaluations, ".-", ms=4, color=BLUE, label=label, **look)
 
 
+def summary(folders: Mapping[int, Path], ended: Mapping[int, Ended]) -> str:
+    """What to print of a run: a line for each seed."""
+    rows = [summary_row(read_curve(seed, folder), ended.get(seed)) for seed, folder in folders.items()]
+    return aligned(HEADER, rows)
+
+
 def write_report(out: Path, config: Mapping[str, Any], folders: Mapping[int, Path], ended: Mapping[int, Ended]) -> str:
     """Figure, table and a page with both; returns what to print."""
     curves = [read_curve(seed, folder) for seed, folder in folders.items()]

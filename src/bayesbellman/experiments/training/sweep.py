@@ -6,7 +6,7 @@ else of a seed is its own (`seed_run`). A seed that is alone in its group has a 
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,11 +15,12 @@ import numpy as np
 from bayesbellman.doors.agent import Agent
 from bayesbellman.doors.checkpoints import SHARE, Checkpoints
 from bayesbellman.doors.fleet import train_side_by_side
-from bayesbellman.experiments.training.analysis import write_report
+from bayesbellman.experiments.training.analysis import summary, write_report
 from bayesbellman.experiments.training.formation import Formation, form
 from bayesbellman.experiments.training.plan import (
     CHECKPOINTS,
     CONFIG,
+    CURVE,
     ENDED,
     METRICS,
     OF_A_SEED,
@@ -37,7 +38,7 @@ from bayesbellman.runs.bundle import Corrupt
 from bayesbellman.runs.checkpoint import CheckpointFolder
 from bayesbellman.runs.json_files import write_json
 from bayesbellman.runs.live_folder import list_as_ours, live_folder, refuse_if_unusable_or_in_use
-from bayesbellman.runs.metrics import MetricsFile
+from bayesbellman.runs.metrics import MetricsFile, read_metrics
 from bayesbellman.runs.progress import progress
 from bayesbellman.runs.stopping import Stopped, StopRequest, beside, stop_requests
 from bayesbellman.runs.tensorboard import TensorBoard
@@ -67,7 +68,7 @@ def train(
     """Train all seeds and write ``out``. What was learnt is kept also where it is stopped (`Stopped`) or fails.
 
     ``resume``: go on with what ``out`` holds; seeds that are done are left alone, others go on from their last
-    checkpoint, and where there is nothing it begins.
+    checkpoint, and where there is nothing it begins. Where all seeds are done, ``out`` stays as it is.
     """
     refuse_if_unusable_or_in_use(out, overwrite=overwrite, resume=resume)
     made = {plan.seed: plan.agent(plan.seed)}
@@ -97,14 +98,19 @@ def _train(
     if begun is not None and (differing := changes(begun, config)):
         raise ValueError(f"--resume: {out} was begun otherwise: {'; '.join(differing)}; repeat its settings, or --out")
     folders = {seed: plan.folder_of(out, seed) for seed in plan.all_seeds()}
+    inner = OF_A_SEED if plan.seeds == 1 else [folder.name for folder in folders.values()]
+    names = {*OF_ALL_SEEDS, *inner}
     if begun is not None:
+        _refuse_fewer_steps(plan, out, begun, folders)
         _refuse_to_begin_again(plan, folders)
+        done = {seed: end for seed, folder in folders.items() if (end := ended_before(folder, plan)) is not None}
+        if len(done) == plan.seeds:
+            return _as_it_is(out, names, {**config, **begun}, folders, done, say)
     if formation.side_by_side == 1:
         _ = agent.player  # what is wrong with its settings or its environment is found before anything is written
-    inner = OF_A_SEED if plan.seeds == 1 else [folder.name for folder in folders.values()]
     ended: dict[int, Ended] = {}
     with (
-        live_folder(out, {*OF_ALL_SEEDS, *inner}, overwrite=overwrite, resume=resume),
+        live_folder(out, names, overwrite=overwrite, resume=resume),
         stop_requests(lambda: say(STOPPING)) as request,
     ):
         for line in (*lines, *formation.words):
@@ -143,6 +149,46 @@ def _begun(out: Path) -> dict[str, Any] | None:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"--resume: {path} cannot be read ({error})") from error
+
+
+def _as_it_is(
+    out: Path,
+    names: Collection[str],
+    config: Mapping[str, Any],
+    folders: Mapping[int, Path],
+    ended: dict[int, Ended],
+    say: Say,
+) -> Outcome:
+    """Of a run whose seeds are all done: its files go on saying who made it, as this command trains nothing.
+
+    Only a report that is missing, since the process was killed before it wrote one, is written.
+    """
+    for seed, end in ended.items():
+        say(f"seed {seed} {end.how} before")
+    if all((out / name).exists() for name in (CURVE, SUMMARY, REPORT)):
+        say(f"nothing is left to train; {out} stays as it is")
+        return Outcome(ended, summary(folders, ended))
+    with live_folder(out, names, overwrite=False, resume=True):
+        return Outcome(ended, write_report(out, config, folders, ended))
+
+
+def _refuse_fewer_steps(plan: Plan, out: Path, begun: Mapping[str, Any], folders: Mapping[int, Path]) -> None:
+    """Steps that are done stay done: a run that was told to have fewer would be described wrongly."""
+    before = int(begun["run"].get("steps", 0))
+    if plan.steps >= before:
+        return
+    for seed, folder in folders.items():
+        if (done := _steps_done(plan, folder)) > plan.steps:
+            raise ValueError(
+                f"--resume: --steps is {plan.steps:,}, and seed {seed} in {out} has done {done:,} of {before:,};"
+                f" --steps {before} or more goes on with it, --out names another folder for a shorter run"
+            )
+
+
+def _steps_done(plan: Plan, folder: Path) -> int:
+    """From which a seed would go on, or with which it ended."""
+    written = read_metrics(folder / METRICS) if ended_before(folder, plan) is not None else []
+    return max([0, *CheckpointFolder(folder / CHECKPOINTS).steps(), *(record["steps"] for record in written)])
 
 
 def _refuse_to_begin_again(plan: Plan, folders: Mapping[int, Path]) -> None:
