@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import shutil
 import signal
 import subprocess
 import time
@@ -130,6 +131,28 @@ def test_evaluate_says_what_it_cannot_find(car: Path, tmp_path: Path, capsys) ->
     ]:
         assert bbo("evaluate", *arguments) == 2
         assert words in capsys.readouterr().err
+
+
+def test_evaluate_says_how_a_run_without_its_agent_stands(car: Path, tmp_path: Path, capsys) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(car, run)
+    (run / "agent.bbo").unlink()  # as a second Ctrl-C leaves it
+    assert bbo("evaluate", run) == 2
+    words = "it was interrupted before its end; --best plays the best so far; bbo train ... --resume goes on with it"
+    assert f"{run} holds no agent.bbo: {words}" in capsys.readouterr().err
+    assert bbo("evaluate", run, "--best", "--episodes", 1) == 0
+    with locked(run):
+        assert bbo("evaluate", run) == 2
+    words = "holds no agent.bbo: it is still being trained; --best plays the best so far; wait for its end"
+    assert words in capsys.readouterr().err
+    (run / "best.bbo").unlink()
+    assert bbo("evaluate", run) == 2
+    words = "holds no agent.bbo: it was interrupted before its end; bbo train ... --resume goes on with it"
+    assert words in capsys.readouterr().err
+    shutil.copy(car / "agent.bbo", run)
+    assert bbo("evaluate", run, "--best") == 2
+    words = "holds no best.bbo: it has no best evaluation yet; without --best its last agent is played; bbo train ..."
+    assert words in capsys.readouterr().err
 
 
 def test_several_seeds_each_in_its_folder(tmp_path: Path, capsys) -> None:

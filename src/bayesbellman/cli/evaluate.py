@@ -72,4 +72,22 @@ class Evaluate:
         seeds = sorted(path.parent.name for path in place.glob(f"seed-*/{name}"))
         if seeds:
             raise ValueError(f"RUN: {place} holds several seeds; name one: {', '.join(str(place / s) for s in seeds)}")
-        raise FileNotFoundError(f"RUN: {place} holds no {name}; is it a folder that bbo train left?")
+        raise FileNotFoundError(_why_there_is_none(place, name))
+
+
+def _why_there_is_none(place: Path, name: str) -> str:
+    """Of a folder without this agent: how its run stands, what there is to play instead, and how to go on."""
+    from bayesbellman.experiments.training.reading import is_run
+    from bayesbellman.runs.lock import is_held
+
+    if not is_run(place):
+        return f"RUN: {place} holds no {name}; is it a folder that bbo train left?"
+    if name == "agent.bbo":
+        why, other, instead = "it was interrupted before its end", "best.bbo", "--best plays the best so far"
+    else:
+        why, other, instead = "it has no best evaluation yet", "agent.bbo", "without --best its last agent is played"
+    further = "bbo train ... --resume goes on with it"
+    if is_held(place.parent if place.name.startswith("seed-") else place):
+        why, further = "it is still being trained", "wait for its end"
+    there = (place / other).exists() or any(place.glob(f"seed-*/{other}"))
+    return f"RUN: {place} holds no {name}: " + "; ".join([why, instead, further] if there else [why, further])
