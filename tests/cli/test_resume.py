@@ -241,6 +241,18 @@ def test_a_run_without_its_checkpoints_is_not_begun_again_unasked(tmp_path: Path
     assert bbo("train", *PROBE, "--out", out, "--resume") == 0  # nothing to do
 
 
+def test_metrics_of_before_the_first_checkpoint_are_not_dropped_in_silence(probe: Path, tmp_path: Path, capsys) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(probe, out)
+    shutil.rmtree(out / "checkpoints")
+    for name in ("agent.bbo", "ended.json", "summary.csv", "report.md"):
+        (out / name).unlink()
+    assert bbo("train", *PROBE, "--out", out, "--resume") == 0
+    words = "seed 0 has no checkpoint yet: it begins at step 0, and its earlier metrics are dropped"
+    assert words in capsys.readouterr().err
+    assert [record["steps"] for record in read_metrics(out / "metrics.jsonl")] == [50, 200, 400]
+
+
 def test_options_that_exclude_each_other(tmp_path: Path, capsys) -> None:
     assert bbo("train", *PROBE, "--out", tmp_path / "x", "--resume", "--overwrite") == 2
     assert "exclude each other" in capsys.readouterr().err

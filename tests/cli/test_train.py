@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -416,11 +417,16 @@ def begun(out: Path, pieces: int, *arguments: object) -> subprocess.Popen[str]:
     """A training in a process of its own that has come so far."""
     command = [*BBO, "train", *map(str, arguments), "--out", str(out)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    until(lambda: len(read_metrics(out / "metrics.jsonl")) >= pieces or process.poll() is not None)
+    return process
+
+
+def until(there: Callable[[], bool]) -> None:
+    """Wait, a minute at most."""
     for _ in range(1200):
-        if len(read_metrics(out / "metrics.jsonl")) >= pieces or process.poll() is not None:
+        if there():
             break
         time.sleep(0.05)
-    return process
 
 
 def test_asked_to_stop_it_keeps_what_was_learnt(tmp_path: Path) -> None:
@@ -437,19 +443,30 @@ def test_asked_to_stop_it_keeps_what_was_learnt(tmp_path: Path) -> None:
     assert Agent.load(out / "agent.bbo").env_name == "probe-constant-reward"
 
 
-def test_the_second_signal_stops_at_once(tmp_path: Path) -> None:
-    """Also inside a piece that takes long."""
+@pytest.mark.parametrize(
+    ("checkpoints", "words"),
+    [
+        ((), ", before the first checkpoint: {out} has nothing to go on from; begin again at step 0 with"),
+        (("--checkpoint-every", 50), "; what was learnt is kept in {out}, up to step 50; go on with"),
+    ],
+)
+def test_the_second_signal_stops_at_once(tmp_path: Path, checkpoints: tuple, words: str) -> None:
+    """Also inside a piece that takes long; what is kept is said, and how to go on."""
     out = tmp_path / "run"
     large = ("--batch-size", 1000, "--buffer-size", 1000, "--hidden", 256, 256)
-    process = begun(out, 1, "MountainCarContinuous-v0", "--agent", "sac-star", *OPTIONS, *large)
+    process = begun(out, 1, "MountainCarContinuous-v0", "--agent", "sac-star", *OPTIONS, *large, *checkpoints)
+    until(lambda: not checkpoints or any((out / "checkpoints").glob("step-*.bbo")))
     process.send_signal(signal.SIGTERM)
     time.sleep(0.5)
     process.send_signal(signal.SIGTERM)
     started = time.monotonic()
-    process.communicate(timeout=60)
+    _, said = process.communicate(timeout=60)
     assert time.monotonic() - started < 3
     assert process.returncode == 143
     assert not (out / "agent.bbo").exists()
+    last = said.splitlines()[-1]
+    assert last.startswith(f"bbo: stopped at once{words.format(out=out)}: bbo train MountainCarContinuous-v0")
+    assert last.endswith("--resume")
 
 
 def test_help_lists_both() -> None:

@@ -27,8 +27,11 @@ class StopRequest:
 
 
 @contextlib.contextmanager
-def stop_requests(on_first: Callable[[], None]) -> Iterator[StopRequest]:
-    """While the body runs, the first SIGINT or SIGTERM calls ``on_first``; a second ends the process at once."""
+def stop_requests(on_first: Callable[[], None], on_second: Callable[[], None] | None = None) -> Iterator[StopRequest]:
+    """While the body runs, the first SIGINT or SIGTERM calls ``on_first``; a second ends the process at once.
+
+    ``on_second``: has the last word then; it must be short, and whatever goes wrong in it does not stop the end.
+    """
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():  # only there can signals be received
         yield request
@@ -36,7 +39,11 @@ def stop_requests(on_first: Callable[[], None]) -> Iterator[StopRequest]:
 
     def handle(signum: int, frame: object) -> None:
         if request.signum is not None:
-            os._exit(128 + signum)
+            try:
+                if on_second is not None:
+                    on_second()
+            finally:
+                os._exit(128 + signum)
         request.signum = signum
         on_first()
 

@@ -111,7 +111,7 @@ def _train(
     ended: dict[int, Ended] = {}
     with (
         live_folder(out, names, overwrite=overwrite, resume=resume),
-        stop_requests(lambda: say(STOPPING)) as request,
+        stop_requests(lambda: say(STOPPING), lambda: say(_kept(out, folders, resume_command))) as request,
     ):
         for line in (*lines, *formation.words):
             say(line)
@@ -202,6 +202,19 @@ def _refuse_to_begin_again(plan: Plan, folders: Mapping[int, Path]) -> None:
             )
 
 
+def _kept(out: Path, folders: Mapping[int, Path], resume_command: str) -> str:
+    """What is there of a run that is broken off now, and how to go on."""
+    last = [max(CheckpointFolder(folder / CHECKPOINTS).steps(), default=0) for folder in folders.values()]
+    low, high = min(last), max(last)
+    if not high:
+        return (
+            f"stopped at once, before the first checkpoint: {out} has nothing to go on from;"
+            f" begin again at step 0 with: {resume_command}"
+        )
+    steps = f"up to step {low:,}" if low == high else f"seeds up to steps {low:,} to {high:,}"
+    return f"stopped at once; what was learnt is kept in {out}, {steps}; go on with: {resume_command}"
+
+
 class _Work(NamedTuple):
     """What all seeds share."""
 
@@ -258,6 +271,8 @@ class _Work(NamedTuple):
             kept = checkpoints.restore(agent, other_version=self.other_version, say=self.say)
         if kept is not None:
             self.say(f"seed {seed} goes on from step {agent.num_timesteps:,}")
+        elif self.resume and (folder / METRICS).exists():
+            self.say(f"seed {seed} has no checkpoint yet: it begins at step 0, and its earlier metrics are dropped")
         begun = 0 if kept is None else agent.num_timesteps
         file = stack.enter_context(MetricsFile(folder / METRICS, None if kept is None else begun))
         boards = stack.enter_context(_boards(plan, folder, begun, self.say))
