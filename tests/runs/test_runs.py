@@ -25,11 +25,21 @@ def test_plain_lines_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
     stream = io.StringIO()
     with progress.progress("Reading", 1000, "rows", stream) as report:
         report(250, "going well")
-    first, last = stream.getvalue().splitlines()
+        report(1000, "done")
+    first, last = stream.getvalue().splitlines()  # what was said last is not said again at the end
     assert first.startswith("Reading: 250/1,000 rows  25 %")
     assert "rows/s  0:00:00 left  going well" in first
-    assert last.startswith("Reading: 250/1,000 rows")
+    assert last.startswith("Reading: 1,000/1,000 rows 100 %")
     assert "\x1b" not in stream.getvalue()
+
+
+def test_the_last_line_is_said_at_the_end_if_it_was_not_before() -> None:
+    stream = io.StringIO()
+    with progress.progress("Reading", 1000, "rows", stream) as report:
+        report(250, "going well")
+        report(500, "stopped")
+    (line,) = stream.getvalue().splitlines()
+    assert line.startswith("Reading: 500/1,000 rows  50 %")
 
 
 def test_a_bar_on_a_terminal() -> None:
@@ -72,7 +82,7 @@ def test_the_wall_clock_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     with progress.progress("Reading", 10, "rows", stream) as report:
         report(5, "")
         report(10, "")
-    assert len(stream.getvalue().splitlines()) == 3
+    assert len(stream.getvalue().splitlines()) == 2
 
 
 def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -69,9 +69,11 @@ def _bar(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report]:
 @contextlib.contextmanager
 def _lines(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report]:
     started = shown = time.monotonic()
-    last = (0, "")
+    last, written = (0, ""), None
 
     def write(done: int, words: str) -> None:
+        nonlocal written
+        written = (done, words)
         taken = max(time.monotonic() - started, 1e-9)
         share = f"{100 * done / total:3.0f} %" if total else ""
         left = f"{_clock(taken * (total - done) / done)} left  " if 0 < done < total else ""
@@ -87,7 +89,8 @@ def _lines(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report
             write(done, words)
 
     yield report
-    write(*last)
+    if written != last:
+        write(*last)
 
 
 def _clock(seconds: float) -> str:
