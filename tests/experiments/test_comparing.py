@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from tests.experiments.run_folders import make_run
 
+from bayesbellman.control.bbac import RECIPES
 from bayesbellman.experiments.comparing.analysis import pairs, table, write_comparison
 from bayesbellman.experiments.comparing.grouping import read_contenders
 from bayesbellman.experiments.comparing.values import Settled, settle
@@ -189,3 +190,26 @@ def test_only_a_prior_scale_that_is_the_environments_is_called_default(tmp_path:
     ]
     labels = [contender.label for contender in read_contenders(folders).contenders]
     assert labels == ["BootDQN, prior_scale 3.0", "BootDQN, prior_scale 30.0"]
+
+
+def test_what_follows_from_a_recipe_is_not_said_beside_it(tmp_path: Path) -> None:
+    ours, papers = ({"recipe": recipe, **RECIPES[recipe]} for recipe in ("ours", "paper"))
+    chosen = {
+        "ours": ours,
+        "paper": papers,
+        "slow": {**ours, "learning_rate": papers["learning_rate"]},
+        "fast": {**papers, "learning_rate": ours["learning_rate"]},
+    }
+    made = {
+        name: make_run(tmp_path / name, {0: line(1)}, {0: "finished"}, settings=settings)
+        for name, settings in chosen.items()
+    }
+
+    def labels(*names: str) -> list[str]:
+        return [contender.label for contender in read_contenders([made[name] for name in names]).contenders]
+
+    assert labels("ours", "paper") == ["BBAC, recipe ours", "BBAC, recipe paper"]
+    assert labels("ours", "fast") == ["BBAC, recipe ours", "BBAC, recipe paper, learning_rate 0.001"]
+    assert labels("paper", "slow") == ["BBAC, recipe paper", "BBAC, recipe ours, learning_rate 0.0003"]
+    assert labels("ours", "slow") == ["BBAC, learning_rate 0.001", "BBAC, learning_rate 0.0003"]  # of one recipe
+    assert len(set(labels(*made))) == 4

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bayesbellman.control.bbac import RECIPES
 from bayesbellman.doors.agents import OTHER_PRIOR_SCALE, PRIOR_SCALES
 from bayesbellman.experiments.training.analysis import Curve, read_curve
 from bayesbellman.experiments.training.reading import Run, read_run
@@ -98,15 +99,23 @@ def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _labels(configs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The agent, and what tells it from others of its kind."""
+    """The agent, and what tells it from others of its kind. Beside a recipe, what follows from it is not said."""
     labels = []
     for config in configs:
         own = settings_of(config)
         others = [settings_of(other) for other in configs if other["agent"] == config["agent"]]
+        if any(other.get("recipe") != own.get("recipe") for other in others):
+            own, others = _beside_the_recipe(own), [_beside_the_recipe(other) for other in others]
         telling = [name for name in own if any(other.get(name) != own[name] for other in others)]
         words = [f"{name} {_short(own[name])}" for name in telling]
         labels.append(", ".join([str(config["agent"]), *words]))
     return labels
+
+
+def _beside_the_recipe(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Without those that have the value that their recipe brings."""
+    brought = RECIPES.get(settings.get("recipe", ""), {})
+    return {name: value for name, value in settings.items() if name not in brought or value != brought[name]}
 
 
 def _short(value: object) -> str:
