@@ -3,6 +3,7 @@
 import inspect
 import json
 import shutil
+import re
 import signal
 import subprocess
 import time
@@ -235,12 +236,66 @@ def test_an_environment_whose_package_is_missing_is_an_error_in_words(
 
 
 def test_options_are_the_agents_settings_and_hold_no_defaults() -> None:
-    """Nothing is said twice: a setting that an agent gains or loses is missed here."""
+    """A setting that an agent gains or loses is missed here; defaults are the agents', and here only words."""
     options = {field.name: field.default for field in fields(AgentSettings)}
     assert set(options) == {name for kind in agents.AGENTS.values() for name in setting_names(kind)} - {"seed"}
     assert set(options.values()) == {None}
     assert set(AGENTS.values()) == set(agents.AGENTS)
     assert inspect.getdoc(AgentSettings)
+
+
+FIXED = {("bac", "target_smoothing"), ("sac-star", "num_critics"), ("dqn", "ensemble_size"), ("dqn", "prior_scale")}
+"""Settings that an agent has and that cannot be chosen"""
+IN_WORDS = {
+    "target_entropy": "minus the number of actions",
+    "env_timeout": "any time, in this process",
+    "prior_scale": "for bbac and bac 100 on MountainCar, 32 on the sparse cart-pole, 30 elsewhere; 3 for boot-dqn",
+}
+"""Defaults that are no value, or depend on the environment"""
+
+
+@pytest.fixture(scope="module")
+def defaults() -> dict[str, dict[str, object]]:
+    """Of each agent, by setting."""
+    envs = {name: "deep-sea-4" if kind.endswith("DQN") else "acrobot-swingup-sparse" for name, kind in AGENTS.items()}
+    return {name: agents.AGENTS[AGENTS[name]](env).settings() for name, env in envs.items()}
+
+
+def test_help_says_each_agents_defaults(capsys, monkeypatch: pytest.MonkeyPatch, defaults: dict) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    assert bbo("train", "--help") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "default: None" not in said
+    for field in fields(AgentSettings):
+        words = said.partition(f" --{field.name.replace('_', '-')} ")[2].partition("[default: ")[2].partition("]")[0]
+        if field.name in IN_WORDS:
+            assert words == IN_WORDS[field.name]
+            continue
+        having = {name: own[field.name] for name, own in defaults.items() if field.name in own}
+        having = {name: value for name, value in having.items() if (name, field.name) not in FIXED}
+        assert read_defaults(words, having) == having, field.name
+
+
+def read_defaults(words: str, having: dict[str, object]) -> dict[str, object]:
+    """By agent, of ``1 for bbac and bac; 2 for sac`` or of one value for all; read as what it should be."""
+    read = {}
+    for part in words.split("; "):
+        value, _, names = part.partition(" for ")
+        for name in re.split(", | and ", names) if names else having:
+            model = having[name]
+            if isinstance(model, list):
+                read[name] = [int(width) for width in value.split()]
+            else:
+                read[name] = (
+                    {"True": True, "False": False}.get(value, value) if isinstance(model, bool) else type(model)(value)
+                )
+    return read
+
+
+def test_prior_scales_are_those_that_the_help_says(defaults: dict) -> None:
+    assert set(agents.PRIOR_SCALES.values()) == {100.0, 32.0}
+    assert agents.PRIOR_SCALES["MountainCarContinuous-v0"] == 100.0
+    assert [defaults[name]["prior_scale"] for name in ("bbac", "bac", "boot-dqn")] == [30.0, 30.0, 3.0]
 
 
 def test_stops_when_solved(tmp_path: Path, capsys) -> None:

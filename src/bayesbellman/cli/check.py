@@ -7,6 +7,8 @@ from typing import Annotated
 
 import tyro
 
+from bayesbellman.cli.options import OrNone
+
 
 @dataclass(frozen=True)
 class Check:
@@ -14,7 +16,7 @@ class Check:
 
     artefact: Annotated[str, tyro.conf.Positional]
     """What was reproduced (bbo reproduce --list)."""
-    results: Path | None = None
+    results: OrNone[Path] = None
     """Folder that bbo reproduce left. [default: reproduced/ARTEFACT]"""
 
     def run(self) -> None:

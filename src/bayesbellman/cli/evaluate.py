@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
+from bayesbellman.cli.options import OrNone
+
 if TYPE_CHECKING:
     from bayesbellman.doors.agent import Agent
 
@@ -18,11 +20,11 @@ class Evaluate:
     """Folder that bbo train left, or a file of an agent (.bbo)."""
     episodes: int = 10
     """How many to play."""
-    seed: int | None = None
+    seed: OrNone[int] = None
     """Of the episodes. [default: as in the evaluations of training]"""
     best: bool = False
     """The agent as it was at its best evaluation, not at the end."""
-    video: Path | None = None
+    video: OrNone[Path] = None
     """Write the first episode to this file (.gif)."""
     device: Literal["auto", "cpu", "gpu"] = "auto"
     """Where to compute."""

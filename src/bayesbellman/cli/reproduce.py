@@ -7,6 +7,7 @@ from typing import Annotated
 
 import tyro
 
+from bayesbellman.cli.options import OrNone
 from bayesbellman.cli.saying import say
 
 
@@ -19,23 +20,23 @@ class Reproduce:
 
     artefact: Annotated[str | None, tyro.conf.Positional] = None
     """What to reproduce; --list names what there is."""
-    out: Path | None = None
+    out: OrNone[Path] = None
     """Folder for the results. [default: reproduced/ARTEFACT]"""
     quick: bool = False
     """A few runs of everything: a check that it works, not a result."""
-    seeds: int | None = None
+    seeds: OrNone[int] = None
     """Independent runs of each task and method. [default: the paper's]"""
-    tasks: tuple[str, ...] | None = None
+    tasks: OrNone[tuple[str, ...]] = None
     """Only these tasks. [default: all]"""
-    methods: tuple[str, ...] | None = None
+    methods: OrNone[tuple[str, ...]] = None
     """Only these methods. [default: all]"""
-    variants: tuple[str, ...] | None = None
+    variants: OrNone[tuple[str, ...]] = None
     """Only these variants: as published, corrected, and so on. [default: all]"""
-    sizes: tuple[str, ...] | None = None
+    sizes: OrNone[tuple[str, ...]] = None
     """Only these sizes, 10 14 20 or 10..50. For deep-sea. [default: all]"""
-    steps: int | None = None
+    steps: OrNone[int] = None
     """Steps of each run. For the studies of sparse rewards: the cart-pole's, sparse-tasks. [default: the study's]"""
-    minutes: float | None = None
+    minutes: OrNone[float] = None
     """Stop within this time and keep what there is; the same command goes on. [default: as long as it takes]"""
     list: bool = False
     """Name what can be reproduced."""

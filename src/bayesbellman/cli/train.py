@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from bayesbellman.cli.options import OrNone
 from bayesbellman.cli.saying import say
 
 if TYPE_CHECKING:
@@ -33,62 +34,75 @@ AGENT = (
 class AgentSettings:
     """What is left out, the agent chooses itself."""
 
-    learning_rate: float | None = None
-    """Of all networks, and of the temperature where there is one (Adam)."""
-    discount: float | None = None
-    """Of rewards, gamma."""
-    hidden: tuple[int, ...] | None = None
-    """Widths of the networks' hidden layers."""
-    activation: str | None = None
-    """Of the hidden layers: relu, tanh, elu or silu."""
-    batch_size: int | None = None
-    """Transitions of an update."""
-    buffer_size: int | None = None
-    """Transitions that replay holds."""
-    warmup: int | None = None
-    """Steps with random actions before the first update."""
-    target_smoothing: float | None = None
-    """How far target networks go towards the trained ones in each update. Not for bac."""
-    target_entropy: float | None = None
-    """Entropy at which the temperature holds the policy. Not for boot-dqn and dqn."""
-    scale_observations: bool | None = None
-    """Bring bounded observations to [-1, 1]."""
-    num_envs: int | None = None
-    """Gymnasium environments that play side by side."""
-    bad_values: Literal["raise", "drop", "clip"] | None = None
-    """What to do with nan and infinity from a Gymnasium environment."""
-    on_env_error: Literal["raise", "restart"] | None = None
-    """What to do when a Gymnasium environment raises, hangs or dies; restart cuts the episode and begins a new one."""
-    env_restarts: int | None = None
-    """How often it is restarted before that is an error."""
-    env_timeout: float | None = None
-    """Seconds that a step of a Gymnasium environment may take; it then runs in a process of its own."""
-    device: Literal["auto", "cpu", "gpu"] | None = None
-    """Where to compute."""
-    ensemble_size: int | None = None
-    """Members, each with a prior function of its own. For bbac, bac and boot-dqn."""
-    prior_scale: float | None = None
-    """Factor of the prior functions: of the size of returns that seem possible. For bbac, bac and boot-dqn."""
-    prior_weight: float | None = None
-    """Weight of the prior on parameters. Not for sac and sac-star."""
-    recipe: Literal["ours", "paper"] | None = None
-    """Learning rate 1e-3 and an entropy bonus for exploring actors (ours); 3e-4 and none (paper). For bbac and bac."""
-    exploration_entropy: float | None = None
-    """Share of the entropy that exploring actors are rewarded with. For bbac and bac."""
-    exploration_noise: float | None = None
-    """Of exploring actors' actions, in units of their own deviation; 0: their mean action. For bbac and bac."""
-    target_period: int | None = None
-    """Updates from one step of the target networks to the next. For boot-dqn and dqn."""
-    double: bool | None = None
-    """The trained network chooses the next action, the target network values it. For boot-dqn and dqn."""
-    epsilon: float | None = None
-    """Probability of a random action. For boot-dqn and dqn."""
-    target_noise: float | None = None
-    """Deviation of the noise on each member's targets. Not for sac and sac-star."""
-    bootstrap: float | None = None
-    """Probability with which a transition is used by a member. Not for sac and sac-star."""
-    num_critics: int | None = None
-    """Critics of which the least is believed. For sac."""
+    learning_rate: OrNone[float] = None
+    """Of all networks, and of the temperature where there is one (Adam).
+    [default: 1e-3 for bbac, bac, boot-dqn and dqn; 3e-4 for sac and sac-star]"""
+    discount: OrNone[float] = None
+    """Of rewards, gamma. [default: 0.99]"""
+    hidden: OrNone[tuple[int, ...]] = None
+    """Widths of the networks' hidden layers.
+    [default: 256 256 for bbac, bac, sac and sac-star; 64 64 for boot-dqn and dqn]"""
+    activation: OrNone[str] = None
+    """Of the hidden layers: relu, tanh, elu or silu. [default: relu]"""
+    batch_size: OrNone[int] = None
+    """Transitions of an update. [default: 256 for bbac, bac, sac and sac-star; 128 for boot-dqn and dqn]"""
+    buffer_size: OrNone[int] = None
+    """Transitions that replay holds. [default: 1000000 for bbac, bac, sac and sac-star; 100000 for boot-dqn and dqn]"""
+    warmup: OrNone[int] = None
+    """Steps with random actions before the first update.
+    [default: 1000 for bbac, bac, sac and sac-star; 128 for boot-dqn and dqn]"""
+    target_smoothing: OrNone[float] = None
+    """How far target networks go towards the trained ones in each update. Not for bac.
+    [default: 5e-3 for bbac, sac and sac-star; 0.05 for boot-dqn and dqn]"""
+    target_entropy: OrNone[float] = None
+    """Entropy at which the temperature holds the policy. Not for boot-dqn and dqn.
+    [default: minus the number of actions]"""
+    scale_observations: OrNone[bool] = None
+    """Bring bounded observations to [-1, 1]. [default: True]"""
+    num_envs: OrNone[int] = None
+    """Gymnasium environments that play side by side. [default: 1]"""
+    bad_values: OrNone[Literal["raise", "drop", "clip"]] = None
+    """What to do with nan and infinity from a Gymnasium environment. [default: raise]"""
+    on_env_error: OrNone[Literal["raise", "restart"]] = None
+    """What to do when a Gymnasium environment raises, hangs or dies; restart cuts the episode and begins a new one.
+    [default: raise]"""
+    env_restarts: OrNone[int] = None
+    """How often it is restarted before that is an error. [default: 3]"""
+    env_timeout: OrNone[float] = None
+    """Seconds that a step of a Gymnasium environment may take; it then runs in a process of its own.
+    [default: any time, in this process]"""
+    device: OrNone[Literal["auto", "cpu", "gpu"]] = None
+    """Where to compute. [default: auto]"""
+    ensemble_size: OrNone[int] = None
+    """Members, each with a prior function of its own. For bbac, bac and boot-dqn.
+    [default: 8 for bbac and bac; 20 for boot-dqn]"""
+    prior_scale: OrNone[float] = None
+    """Factor of the prior functions: of the size of returns that seem possible. For bbac, bac and boot-dqn.
+    [default: for bbac and bac 100 on MountainCar, 32 on the sparse cart-pole, 30 elsewhere; 3 for boot-dqn]"""
+    prior_weight: OrNone[float] = None
+    """Weight of the prior on parameters. Not for sac and sac-star.
+    [default: 3e-5 for bbac and bac; 0 for boot-dqn and dqn]"""
+    recipe: OrNone[Literal["ours", "paper"]] = None
+    """Learning rate 1e-3 and an entropy bonus for exploring actors (ours); 3e-4 and none (paper). For bbac and bac.
+    [default: ours]"""
+    exploration_entropy: OrNone[float] = None
+    """Share of the entropy that exploring actors are rewarded with. For bbac and bac. [default: 1]"""
+    exploration_noise: OrNone[float] = None
+    """Of exploring actors' actions, in units of their own deviation; 0: their mean action. For bbac and bac.
+    [default: 1]"""
+    target_period: OrNone[int] = None
+    """Updates from one step of the target networks to the next. For boot-dqn and dqn. [default: 1]"""
+    double: OrNone[bool] = None
+    """The trained network chooses the next action, the target network values it. For boot-dqn and dqn.
+    [default: False]"""
+    epsilon: OrNone[float] = None
+    """Probability of a random action. For boot-dqn and dqn. [default: 0 for boot-dqn; 0.05 for dqn]"""
+    target_noise: OrNone[float] = None
+    """Deviation of the noise on each member's targets. Not for sac and sac-star. [default: 0]"""
+    bootstrap: OrNone[float] = None
+    """Probability with which a transition is used by a member. Not for sac and sac-star. [default: 1]"""
+    num_critics: OrNone[int] = None
+    """Critics of which the least is believed. For sac. [default: 2]"""
 
     def given(self) -> dict[str, Any]:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -103,18 +117,18 @@ class Train:
     """
 
     env: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ENV", help=ENV)]
-    agent: Annotated[Literal["bbac", "bac", "sac", "sac-star", "boot-dqn", "dqn"] | None, tyro.conf.arg(help=AGENT)] = (
-        None
-    )
+    agent: Annotated[
+        OrNone[Literal["bbac", "bac", "sac", "sac-star", "boot-dqn", "dqn"]], tyro.conf.arg(help=AGENT)
+    ] = None
     steps: int = 20_000
     """Of the environment, for each seed."""
     seed: int = 0
     """The first one."""
     seeds: int = 1
     """How many: seed, seed + 1, ... In compiled environments they train side by side, on all devices of a kind."""
-    side_by_side: int | None = None
+    side_by_side: OrNone[int] = None
     """At most so many seeds at a time, where memory is short. [default: all, or as many as fit a GPU]"""
-    out: Path | None = None
+    out: OrNone[Path] = None
     """Folder for the run. [default: trained/ENV-AGENT]"""
     overwrite: bool = False
     """Replace the folder if it exists."""
@@ -122,7 +136,7 @@ class Train:
     """Go on with what the folder holds, from its last checkpoint; begin if it holds nothing."""
     force_migrate: bool = False
     """With --resume: go on also from a checkpoint of another version of this package."""
-    checkpoint_every: int | None = None
+    checkpoint_every: OrNone[int] = None
     """Steps from one checkpoint to the next. [default: a minute, or more where that is over 2 % of the time]"""
     keep_checkpoints: int = 2
     """How many of the last checkpoints stay."""
@@ -132,8 +146,8 @@ class Train:
     """Steps from one evaluation to the next."""
     episodes: int = 10
     """Of an evaluation."""
-    solved: float | None = None
-    """Stop when the mean of an evaluation is at least this."""
+    solved: OrNone[float] = None
+    """Stop when the mean of an evaluation is at least this. [default: never]"""
     settings: AgentSettings = AgentSettings()
 
     def run(self) -> None:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import tyro
 
+from bayesbellman.cli.options import OrNone
+
 STUDIES = {"nonlinear": "nonlinear_tuning"}
 """Studies that have settings to search, and the artefact of each search."""
 
@@ -16,15 +18,15 @@ class Tune:
 
     study: Annotated[str, tyro.conf.Positional]
     """nonlinear: policy evaluation with networks."""
-    out: Path | None = None
+    out: OrNone[Path] = None
     """Folder for the results. [default: reproduced/STUDY_tuning]"""
     quick: bool = False
     """A check that it works, not a search."""
-    seeds: int | None = None
+    seeds: OrNone[int] = None
     """Tuning data sets. [default: the paper's 3]"""
-    tasks: tuple[str, ...] | None = None
+    tasks: OrNone[tuple[str, ...]] = None
     """Only these tasks. [default: all]"""
-    methods: tuple[str, ...] | None = None
+    methods: OrNone[tuple[str, ...]] = None
     """Only these methods, and those searched together with them. [default: all]"""
     overwrite: bool = False
     """Replace the results folder if it exists; drop an interrupted search that was asked for something else."""
