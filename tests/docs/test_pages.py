@@ -18,6 +18,7 @@ from bayesbellman.control.boot_dqn import BootDQN
 from bayesbellman.control.sac import SAC
 from bayesbellman.core.timescales import ConstantStep, PolynomialDecay
 from bayesbellman.core.types import Transition
+from bayesbellman.doors.other_names import CALLED_HERE, INSTEAD
 from bayesbellman.envs.mountain_car import MountainCar, MountainCarDiscrete
 from bayesbellman.evaluation.gradient_td import GTD2, TD, TDC
 from bayesbellman.evaluation.linear_bbo import BlockLinearBBO, UninformativeRecursiveLinearBBO
@@ -115,3 +116,13 @@ def test_figures_are_what_their_script_draws(name: str, tmp_path: Path) -> None:
     drawn, kept = imread(tmp_path / name), imread(DOCS / "images" / name)
     assert drawn.shape == kept.shape
     assert np.mean(np.abs(drawn - kept)) < 0.01
+
+
+def test_other_names_of_settings_are_on_the_first_page() -> None:
+    """Each that an error answers with ours is in its table, beside ours."""
+    text = (DOCS / "quickstart.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in text.splitlines() if line.startswith("| `")]
+    for theirs, ours in CALLED_HERE.items():
+        assert any(f"`{theirs}`" in row[1] and f"`{ours}`" in row[2] for row in rows), theirs
+    for theirs in INSTEAD.keys() - {"policy"}:
+        assert any(f"`{theirs}`" in row[1] for row in rows), theirs

@@ -1,5 +1,6 @@
 """Agents as users meet them: the verbs, files, and what is refused."""
 
+import inspect
 import json
 import re
 import subprocess
@@ -21,8 +22,9 @@ from bayesbellman.compat.gymnasium import EnvironmentFailed, EnvironmentWarning
 from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training
 from bayesbellman.core.errors import Diverged
+from bayesbellman.doors.other_names import CALLED_HERE
 from bayesbellman.doors.players import programs_of
-from bayesbellman.doors.settings import chosen_device
+from bayesbellman.doors.settings import chosen_device, setting_names
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
 
@@ -312,6 +314,32 @@ def test_what_an_agent_does_not_have_is_named() -> None:
 def diver() -> bb.BootDQN:
     with jax.numpy_dtype_promotion("standard"):
         return bb.BootDQN("deep-sea-4", ensemble_size=MEMBERS, bootstrap=0.5, **SIZES).learn(120)
+
+
+@pytest.mark.parametrize(("theirs", "ours"), CALLED_HERE.items())
+def test_names_of_stable_baselines_are_answered_with_ours(theirs: str, ours: str) -> None:
+    kind = next(kind for kind in (bb.SAC, bb.BootDQN) if ours in setting_names(kind))
+    env = CAR if kind is bb.SAC else "deep-sea-4"
+    with pytest.raises(TypeError, match=f"^{kind.__name__} has no setting '{theirs}'; it is called {ours} here$"):
+        kind(env, **{theirs: 1})
+
+
+def test_of_their_names_only_what_the_agent_has_is_named() -> None:
+    with pytest.raises(TypeError, match="SAC has no setting 'target_update_interval'; it has activation"):
+        bb.SAC(CAR, target_update_interval=1)
+    with pytest.raises(TypeError, match=r"SAC has no setting 'verbose'; learn\(\.\.\., progress_bar=True\)"):
+        bb.SAC(CAR, verbose=1)
+
+
+@pytest.mark.parametrize(("given", "named"), [(("MlpPolicy", CAR), {}), (("MlpPolicy",), {"env": CAR})])
+def test_a_policys_name_is_refused_in_words(given: tuple, named: dict) -> None:
+    with pytest.raises(TypeError, match="SAC takes the environment alone by its place, and no policy's name before it"):
+        bb.SAC(*given, **named)
+
+
+def test_signatures_are_those_of_the_constructors() -> None:
+    """What is refused before them does not hide them."""
+    assert list(inspect.signature(bb.SAC).parameters) == ["env", "num_critics", "shared"]
 
 
 def test_discrete_actions_are_whole_numbers(diver: bb.BootDQN) -> None:

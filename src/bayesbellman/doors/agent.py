@@ -4,10 +4,11 @@ Thin: an agent here holds a pure agent (`bayesbellman.control`), a player that s
 """
 
 import abc
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -83,6 +84,18 @@ class Agent(abc.ABC):
 
     def __init_subclass__(cls) -> None:
         Agent.kinds[cls.__name__] = cls
+        # `help` and editors would show the arguments of `__new__` instead.
+        own = inspect.signature(cls.__init__)
+        cls.__signature__ = own.replace(parameters=list(own.parameters.values())[1:], return_annotation=own.empty)
+
+    def __new__(cls, *given: Any, **settings: Any) -> Self:
+        """Only refuses in words what Stable-Baselines3's agents are given, a policy's name before the environment."""
+        if len(given) > 1 or (given and "env" in settings):
+            raise TypeError(
+                f"{cls.__name__} takes the environment alone by its place, and no policy's name before it;"
+                f" settings have names: bb.{cls.__name__}(env, hidden=(64, 64))"
+            )
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -179,7 +192,8 @@ class Agent(abc.ABC):
         """Take that many more steps, learning from each after the warm-up.
 
         A piece of at most 1,000 steps at a time, after each of which the callback is called: a function of the agent
-        and its progress, a `Callback`, or several of them. If one returns False, learning ends.
+        and its progress, a `Callback`, or several of them. If one returns False, learning ends. ``progress_bar`` shows
+        steps, time, returns and disagreement on standard error: a bar on a terminal, lines elsewhere.
         """
         total_timesteps = whole_number("total_timesteps", total_timesteps)
         if total_timesteps < 1:

@@ -6,6 +6,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from bayesbellman.doors.other_names import CALLED_HERE, INSTEAD
+
 
 def setting_names(kind: type) -> list[str]:
     """What an agent's constructor takes beside the environment: its own settings first, then those that all share."""
@@ -35,7 +37,14 @@ def check_shared(kind: type, given: dict[str, Any]) -> None:
     known = setting_names(kind)
     for name in given:
         if name not in known:
-            raise TypeError(f"{kind.__name__} has no setting {name!r}; it has {', '.join(sorted(known))}")
+            raise TypeError(f"{kind.__name__} has no setting {name!r}; {_fix(name, known)}")
+
+
+def _fix(name: str, known: list[str]) -> str:
+    """What to write for a name that is no setting: ours for another library's, or what there is."""
+    if (ours := CALLED_HERE.get(name)) in known:
+        return f"it is called {ours} here"
+    return INSTEAD.get(name) or f"it has {', '.join(sorted(known))}"
 
 
 def plain(value: Any) -> Any:
