@@ -223,6 +223,32 @@ def test_bad_settings_are_named_and_leave_nothing(tmp_path: Path, capsys, change
     assert names(tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (("--hidden", "64,64"), "Error parsing --hidden: widths are written without commas: --hidden 64 64"),
+        (("--hidden", "(64, 32)"), "widths are written without commas: --hidden 64 32"),
+        (("--hidden", "wide"), "Error parsing --hidden: 'wide' is no whole number"),
+        (("--steps", "1.5"), "Error parsing --steps: '1.5' is no whole number"),
+        (("--steps", "inf"), "Error parsing --steps: 'inf' is no whole number"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_words(
+    capsys, monkeypatch: pytest.MonkeyPatch, changes: tuple, words: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert bbo("train", *PROBE, *changes) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_whole_numbers_may_be_written_as_floats(tmp_path: Path) -> None:
+    """As `learn` takes them."""
+    changes = ("--steps", "6e1", "--buffer-size", "1e3")
+    assert bbo("train", *PROBE, *changes, "--out", tmp_path / "run") == 0
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert (config["run"]["steps"], config["settings"]["buffer_size"]) == (60, 1000)
+
+
 @pytest.mark.parametrize("command", ["train", "doctor"])
 def test_an_environment_whose_package_is_missing_is_an_error_in_words(
     capsys, monkeypatch: pytest.MonkeyPatch, command: str

@@ -70,6 +70,7 @@ def _parse(arguments: list[str]) -> Command:
     from bayesbellman.cli.doctor import Doctor
     from bayesbellman.cli.evaluate import Evaluate
     from bayesbellman.cli.evaluate_linear import EvaluateLinear
+    from bayesbellman.cli.options import RULES
     from bayesbellman.cli.report import Report
     from bayesbellman.cli.reproduce import Reproduce
     from bayesbellman.cli.runs import Runs
@@ -97,6 +98,7 @@ def _parse(arguments: list[str]) -> Command:
         description=description,
         args=arguments,
         config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+        registry=RULES,
     )
 
 

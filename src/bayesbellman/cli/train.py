@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from bayesbellman.cli.options import OrNone
+from bayesbellman.cli.options import OrNone, Widths
 from bayesbellman.cli.saying import say
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class AgentSettings:
     [default: 1e-3 for bbac, bac, boot-dqn and dqn; 3e-4 for sac and sac-star]"""
     discount: OrNone[float] = None
     """Of rewards, gamma. [default: 0.99]"""
-    hidden: OrNone[tuple[int, ...]] = None
+    hidden: Widths = None
     """Widths of the networks' hidden layers.
     [default: 256 256 for bbac, bac, sac and sac-star; 64 64 for boot-dqn and dqn]"""
     activation: OrNone[str] = None
