@@ -241,6 +241,16 @@ def test_what_cannot_be_read_is_said_in_words(
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [(("--gamma", 0.9), "--discount"), (("--lr=1e-3",), "--learning-rate"), (("--learning-starts", 9), "--warmup")],
+)
+def test_options_of_other_names_are_answered_with_ours(capsys, theirs: tuple, ours: str) -> None:
+    assert bbo("train", *PROBE, *theirs) == 2
+    name = theirs[0].partition("=")[0]
+    assert f"bbo: error: bbo train has no option {name}; it is called {ours} here" in capsys.readouterr().err
+
+
 def test_whole_numbers_may_be_written_as_floats(tmp_path: Path) -> None:
     """As `learn` takes them."""
     changes = ("--steps", "6e1", "--buffer-size", "1e3")

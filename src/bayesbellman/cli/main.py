@@ -61,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _parse(arguments: list[str]) -> Command:
     if arguments in (["--version"], ["-V"]):
         return _Say(f"bayesbellman {__version__}")
+    if arguments[:1] == ["train"]:
+        _refuse_other_names(arguments[1:])
     import tyro
 
     from bayesbellman.cli.check import Check
@@ -100,6 +102,17 @@ def _parse(arguments: list[str]) -> Command:
         config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
         registry=RULES,
     )
+
+
+def _refuse_other_names(arguments: list[str]) -> None:
+    """Settings as other libraries call them, for which tyro would suggest options of other commands."""
+    from bayesbellman.doors.other_names import CALLED_HERE
+
+    for word in arguments:
+        theirs = word.partition("=")[0]
+        ours = CALLED_HERE.get(theirs.removeprefix("--").replace("-", "_"))
+        if ours is not None and word.startswith("--"):
+            raise ValueError(f"bbo train has no option {theirs}; it is called --{ours.replace('_', '-')} here")
 
 
 class _Say:
