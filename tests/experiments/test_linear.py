@@ -95,9 +95,9 @@ def test_plans_cover_each_run_once_and_share_draws() -> None:
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
-        (Request(tasks=("boyn",)), "--tasks: there is no 'boyn'; there are boyan, "),
-        (Request(methods=("DQN",)), "--methods: there is no 'DQN'; there are BBO, GTD2"),
-        (Request(variants=("wrong",)), "--variants: there is no 'wrong'; there are published"),
+        (Request(tasks=("boyn",)), "--tasks: there is no 'boyn'; there are 'boyan', "),
+        (Request(methods=("DQN",)), "--methods: there is no 'DQN'; there are 'BBO', 'GTD2"),
+        (Request(variants=("wrong",)), "--variants: there is no 'wrong'; there are 'published'"),
         (Request(seeds=0), "--seeds is 0; accepted is a number >= 1"),
     ],
 )

@@ -165,5 +165,6 @@ def choose(kind: str, asked: tuple[str, ...], existing: tuple[str, ...]) -> tupl
     """Those asked for, in the order in which they exist; all if none is asked for."""
     unknown = [repr(name) for name in asked if name not in existing]
     if unknown:
-        raise ValueError(f"--{kind}: there is no {', '.join(unknown)}; there are {', '.join(existing)}")
+        there = ", ".join(map(repr, existing))  # in quotes, as some have commas
+        raise ValueError(f"--{kind}: there is no {', '.join(unknown)}; there are {there}")
     return tuple(name for name in existing if name in asked) if asked else existing
