@@ -187,6 +187,12 @@ def test_unknown_names_are_told_what_exists() -> None:
     assert choose("tasks", ("b", "a"), ("a", "b", "c")) == ("a", "b")
 
 
+@pytest.mark.parametrize("name", ["off_policy", "nonlinear_tuning", "mountain-car"])
+def test_hyphens_and_underscores_are_alike(name: str) -> None:
+    assert artefact(name.replace("_", "-")).name == name
+    assert artefact(name.replace("-", "_")).name == name
+
+
 @pytest.mark.parametrize("name", TITLES)
 def test_every_artefact_is_declared_whole(name: str) -> None:
     declared = artefact(name)

@@ -26,7 +26,8 @@ TITLES = {
 
 
 def artefact(name: str) -> "Artefact":
-    """The artefact of that name; its modules are imported now."""
-    if name not in TITLES:
+    """The artefact of that name, with hyphens or underscores; its modules are imported now."""
+    folder = name.replace("-", "_")
+    if folder not in {known.replace("-", "_") for known in TITLES}:
         raise ValueError(f"there is no artefact {name!r}; there are: {', '.join(TITLES)} (see bbo reproduce --list)")
-    return import_module(f"bayesbellman.experiments.{name.replace('-', '_')}").ARTEFACT
+    return import_module(f"bayesbellman.experiments.{folder}").ARTEFACT
