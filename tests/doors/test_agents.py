@@ -463,8 +463,10 @@ def test_a_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
         return [SimpleNamespace(platform="cpu")]
 
     monkeypatch.setattr(jax, "devices", no_gpu)
-    with pytest.raises(RuntimeError, match="device is 'gpu', but JAX finds none"):
+    with pytest.raises(RuntimeError, match="device is 'gpu', but JAX finds none") as refused:
         chosen_device("gpu")
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "gpu.md"
+    assert str(refused.value).rpartition(": ")[2] in guide.read_text(encoding="utf-8").splitlines()
 
 
 class Paced(gymnasium.Env):

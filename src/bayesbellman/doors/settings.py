@@ -30,7 +30,9 @@ def chosen_device(device: str) -> Any:
         return jax.devices(device)[0]
     except RuntimeError as error:
         there = ", ".join(sorted({d.platform for d in jax.devices()}))
-        raise RuntimeError(f"device is 'gpu', but JAX finds none (it finds: {there}); install jax[cuda]") from error
+        raise RuntimeError(
+            f"device is 'gpu', but JAX finds none (it finds: {there}); for NVIDIA's: pip install 'jax[cuda13]'"
+        ) from error
 
 
 def check_shared(kind: type, given: dict[str, Any]) -> None:
