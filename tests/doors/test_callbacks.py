@@ -54,6 +54,14 @@ def test_stopping_at_a_return() -> None:
     assert answers == [True, True, True, False]
     with pytest.raises(ValueError, match="episodes is 0"):
         bb.StopAtReturn(5.0, episodes=0)
+    for bad in ("a", None, True):
+        with pytest.raises(TypeError, match=r"target is .*; accepted is a number"):
+            bb.StopAtReturn(bad)  # pyright: ignore[reportArgumentType]
+    for bad in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match=r"target is .*; accepted is a finite number"):
+            bb.StopAtReturn(bad)
+    with pytest.raises(TypeError, match="episodes is 'ten'"):
+        bb.StopAtReturn(5.0, "ten")  # pyright: ignore[reportArgumentType]
 
 
 def test_what_is_no_callback_is_refused() -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from bayesbellman.doors.checks import finite_number, whole_number
+
 if TYPE_CHECKING:
     from bayesbellman.doors.agent import Agent
 
@@ -39,9 +41,10 @@ class StopAtReturn(Callback):
     """Ends `learn` when the mean return of the last episodes of training reaches a target."""
 
     def __init__(self, target: float, episodes: int = 10) -> None:
+        episodes = whole_number("episodes", episodes)
         if episodes < 1:
             raise ValueError(f"episodes is {episodes}; it must be >= 1")
-        self.target, self.episodes = target, episodes
+        self.target, self.episodes = finite_number("target", target), episodes
         self._last: list[float] = []
 
     def on_episode(self, agent: "Agent", episode_return: float) -> bool:
