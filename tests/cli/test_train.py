@@ -349,7 +349,9 @@ def test_an_evaluation_that_is_nan_is_worse_than_any(tmp_path: Path, capsys, mon
     assert Agent.load(out / "best.bbo").num_timesteps == 100  # of 50, 100 and 120
     capsys.readouterr()
     assert bbo("evaluate", out, "--episodes", 1) == 0
-    assert capsys.readouterr().out.splitlines()[2].split() == ["1", "-", "1", "1"]  # one episode has no deviation
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].endswith(", 1 episode, seed 10000")
+    assert said[2].split() == ["1", "-", "1", "1"]  # one episode has no deviation
 
 
 def test_divergence_keeps_the_last_finite_agent_and_does_not_stop_other_seeds(

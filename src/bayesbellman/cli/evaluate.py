@@ -50,7 +50,8 @@ class Evaluate:
 
             check_video(self.video, agent)
         returns = agent.evaluate(self.episodes, seed=seed)
-        print(f"{type(agent).__name__} on {agent.env_name}, {path}, {self.episodes} episodes, seed {seed}")
+        number = "1 episode" if self.episodes == 1 else f"{self.episodes} episodes"
+        print(f"{type(agent).__name__} on {agent.env_name}, {path}, {number}, seed {seed}")
         spread = float(returns.std(ddof=1)) if len(returns) > 1 else "-"
         row = (float(returns.mean()), spread, float(returns.min()), float(returns.max()))
         print(aligned(("mean", "std", "min", "max"), [row]))
