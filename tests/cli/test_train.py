@@ -429,6 +429,33 @@ def test_gymnasium_environments_render_themselves(tmp_path: Path, capsys) -> Non
         del gymnasium.registry["Still-v0"]
 
 
+def test_what_rendering_lacks_is_said_before_an_episode_is_played(
+    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacks_pygame(self: Still) -> None:
+        raise gymnasium.error.DependencyNotInstalled('run `pip install "gymnasium[classic_control]"`')
+
+    def played(self: Agent, *arguments: object, **options: object) -> None:
+        raise AssertionError("an episode was played")
+
+    gymnasium.register("Still-v0", Still, max_episode_steps=2)
+    try:
+        with agents.SACStar("Still-v0", hidden=(8,)) as agent:
+            agent.save(tmp_path / "agent.bbo")
+        monkeypatch.setattr(Agent, "evaluate", played)
+        monkeypatch.setattr(Still, "render", lacks_pygame)
+        video = ("--video", tmp_path / "still.gif")
+        assert bbo("evaluate", tmp_path / "agent.bbo", *video) == 2
+        words = 'Still-v0 cannot be rendered here: run `pip install "gymnasium[classic_control]"`'
+        assert words in capsys.readouterr().err
+        monkeypatch.setattr(Still, "metadata", {"render_modes": []})
+        assert bbo("evaluate", tmp_path / "agent.bbo", *video) == 2
+        assert "Still-v0 has no render mode 'rgb_array'" in capsys.readouterr().err
+        assert Still.there == 0
+    finally:
+        del gymnasium.registry["Still-v0"]
+
+
 def test_pendulum(tmp_path: Path, capsys) -> None:
     """Of Gymnasium itself; episodes of 200 steps."""
     options = (

@@ -1,5 +1,6 @@
 """An episode of an agent as an animated picture: of our environments drawn here, of Gymnasium's as they render."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,14 +31,42 @@ class Moment(NamedTuple):
 
 def check_video(path: Path, agent: Agent) -> None:
     """Say before an episode is played that its video could not be made."""
+    import PIL.Image  # noqa: F401  (missing, it is named with its extra)
+
     if path.suffix.lower() != ".gif":
         raise ValueError(f"--video is {path}; accepted is the name of a .gif file")
     if path.exists():
         raise FileExistsError(f"--video {path} exists; name another file")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"--video {path}: there is no folder {path.parent}")
-    if agent.training is not None and drawing_of(agent.training.env) is None:
+    if agent.training is None:
+        _check_rendering(agent)
+    elif drawing_of(agent.training.env) is None:
         raise ValueError(f"--video: nobody has drawn {agent.env_name}; {DRAWN}")
+
+
+def _check_rendering(agent: Agent) -> None:
+    """Render once: what that needs is a package of its own, which nothing else asks for."""
+    import gymnasium
+
+    name = agent.env_name
+    assert name is not None
+    with contextlib.closing(gymnasium.spec(name).make()) as plain:
+        if "rgb_array" not in plain.metadata.get("render_modes", ()):
+            raise ValueError(f"--video: {name} has no render mode 'rgb_array'")
+    try:
+        with contextlib.closing(_rendered(name)) as env:
+            env.reset()
+            env.render()
+    except gymnasium.error.DependencyNotInstalled as error:
+        raise RuntimeError(f"--video: {name} cannot be rendered here: {error}") from error
+
+
+def _rendered(name: str) -> Any:
+    """A Gymnasium environment whose pictures can be asked for."""
+    import gymnasium
+
+    return gymnasium.make(name, render_mode="rgb_array", disable_env_checker=True)
 
 
 def write_video(path: Path, agent: Agent, episodes: int, seed: int) -> float:
@@ -88,20 +117,11 @@ def _compiled(agent: Agent, episodes: int, seed: int) -> Iterator[Moment]:
 
 
 def _gymnasium(agent: Agent, seed: int) -> Iterator[Moment]:
-    import gymnasium
-
-    name = agent.env_name
-    assert name is not None
-    if "rgb_array" not in gymnasium.spec(name).make().metadata.get("render_modes", ()):
-        raise ValueError(f"--video: {name} has no render mode 'rgb_array'")
-    env = gymnasium.make(name, render_mode="rgb_array", disable_env_checker=True)
+    assert agent.env_name is not None
+    env = _rendered(agent.env_name)
 
     def picture(caption: str) -> Frame:
-        try:
-            frame: Any = env.render()
-        except gymnasium.error.DependencyNotInstalled as error:
-            raise RuntimeError(f"--video: {name} cannot be rendered here: {error}") from error
-        return np.asarray(frame, np.uint8)[..., :3]
+        return np.asarray(env.render(), np.uint8)[..., :3]
 
     try:
         observation, _ = env.reset(seed=seed)
