@@ -135,7 +135,11 @@ def _lost(make: Callable[[], gymnasium.Env], seed: int, steps: int, seconds: flo
 
 
 def _agents_for(env: gymnasium.Env) -> dict[str, str]:
-    kinds = [words for kind, words in AGENTS.items() if isinstance(getattr(env, "action_space", None), kind)]
+    try:
+        action = raw_spaces(env).action
+    except TypeError:  # none can use its spaces, which is a finding
+        return {}
+    kinds = [words for kind, words in AGENTS.items() if isinstance(action, kind)]
     return {"agents": f"{kinds[0]} (bbo train --agent)"} if kinds else {}
 
 
@@ -244,8 +248,8 @@ def _prior_scale(play: Play) -> str:
     if seen == 0:
         return "no suggestion: random actions met no reward; take the size of the returns that seem possible"
     return (
-        f"{_rounded(seen):g}, the largest discounted return, without its sign, of {len(play.returns)} random episodes;"
-        " what counts is the size of the returns that seem possible, of which random actions may see little"
+        f"about {_rounded(seen):g}, the largest discounted return, without its sign, of {len(play.returns)} random"
+        " episodes; what counts is the size of the returns that seem possible, of which random actions may see little"
     )
 
 
