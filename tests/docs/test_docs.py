@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import jax
@@ -93,6 +94,15 @@ def test_what_is_called_done_has_code_and_a_test() -> None:
         if row[4] == "done":
             assert "`" in row[2], row
             assert "`" in row[3], row
+
+
+def test_extras_for_users_are_in_the_readme() -> None:
+    """Those that are more than a set of others for development and comparisons."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        extras = set(tomllib.load(file)["project"]["optional-dependencies"])
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = {name for part in re.findall(r"pip install '\.\[([^]]+)\]'", text) for name in part.split(",")}
+    assert named == extras - {"dm-control", "docs", "dev", "sb3", "bsuite", "peers"}
 
 
 def test_no_file_names_a_registry() -> None:
