@@ -2,8 +2,8 @@
 
 import inspect
 import json
-import shutil
 import re
+import shutil
 import signal
 import subprocess
 import time
