@@ -91,3 +91,9 @@ def test_doctor_ends_with_a_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ]:
         assert bbo("doctor", *arguments) == 2
         assert words in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:.*latest versioned environment")
+def test_doctor_knows_the_papers_prior_scale_also_without_a_version(capsys) -> None:
+    assert bbo("doctor", "MountainCarContinuous", "--steps", 20, "--seconds", 5) == 0
+    assert "100, the paper's here; random play: " in capsys.readouterr().out

@@ -8,6 +8,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import gymnasium
 import jax
@@ -23,9 +24,11 @@ from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors.other_names import CALLED_HERE
+from bayesbellman.doors.environments import SHARED, full_name
 from bayesbellman.doors.players import programs_of
 from bayesbellman.doors.settings import chosen_device, setting_names
 from bayesbellman.envs.mountain_car import MountainCar
+from bayesbellman.experiments.training.plan import prior_words
 from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
 
 CAR = "MountainCarContinuous-v0"
@@ -224,6 +227,52 @@ def test_several_environments_side_by_side() -> None:
     stored = np.asarray(agent.player.replay.ring.discount)[:90]
     np.testing.assert_allclose(stored, 0.99, rtol=1e-6)  # time limits are not ends
     assert agent.env_name is None
+
+
+def as_vector() -> gymnasium.vector.SyncVectorEnv:
+    return gymnasium.vector.SyncVectorEnv([partial(gymnasium.make, CAR)] * 2)
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        "MountainCarContinuous",
+        lambda: gymnasium.make(CAR),
+        lambda: gymnasium.make(CAR, max_episode_steps=20),
+        lambda: gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(CAR)),
+        lambda: gymnasium.make_vec(CAR, num_envs=2, vectorization_mode="sync"),
+        as_vector,
+    ],
+)
+def test_the_papers_prior_scale_is_found_whoever_makes_its_environment(env: Any) -> None:
+    passed = [env] if isinstance(env, str) else [env, env()]
+    for each in passed:
+        agent = bb.BBAC(each, ensemble_size=2, **SIZES)
+        assert (agent.prior_scale, agent.env_id) == (100.0, CAR)
+        assert prior_words(agent, {}) == "100, the paper's for this environment"
+    pole = gymnasium.make("Pendulum-v1")
+    assert bb.BBAC(pole, **SIZES).prior_scale == 30.0
+    assert bb.BBAC(hostile.Line(), **SIZES).env_id is None
+
+
+def test_the_papers_prior_scale_is_found_in_another_process() -> None:
+    with bb.BBAC(partial(gymnasium.make, CAR), env_timeout=20.0, **SIZES) as agent:
+        assert agent.prior_scale == 100.0
+    with bb.BBAC(hostile.Line, env_timeout=20.0, **SIZES) as agent:
+        assert agent.env_id is None
+
+
+def test_a_name_without_its_version_is_ours_where_gymnasium_would_complete_it_to_ours() -> None:
+    for name in SHARED:
+        bare = name.rpartition("-v")[0]
+        with pytest.warns(UserWarning, match=f"latest versioned environment `{name}`"):
+            gymnasium.make(bare)
+        assert full_name(bare) == name
+    assert [full_name(name) for name in ("Pendulum", "CartPole-v0", CAR)] == ["Pendulum", "CartPole-v0", CAR]
+    agent = bb.BootDQN("CartPole", **SIZES)
+    assert agent.env_name == "CartPole-v1"
+    assert agent.training is not None  # compiled
+    assert bb.BootDQN("CartPole", num_envs=2, **SIZES).training is None
 
 
 def test_our_environments_as_objects() -> None:

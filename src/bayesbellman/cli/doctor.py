@@ -47,6 +47,7 @@ class Doctor:
         from bayesbellman.compat.gymnasium.doctor import examine
         from bayesbellman.compat.gymnasium.naming import named
         from bayesbellman.doors.agents import PRIOR_SCALES
+        from bayesbellman.doors.environments import full_name
 
         sys.path.insert(0, str(Path.cwd()))
         found = examine(
@@ -58,10 +59,9 @@ class Doctor:
             timeout=self.timeout,
             apart=True,
         )
-        if self.env in PRIOR_SCALES and "prior_scale" in found.facts:
-            found.facts["prior_scale"] = (
-                f"{PRIOR_SCALES[self.env]:g}, the paper's here; random play: {found.facts['prior_scale']}"
-            )
+        papers = PRIOR_SCALES.get(full_name(self.env))
+        if papers is not None and "prior_scale" in found.facts:
+            found.facts["prior_scale"] = f"{papers:g}, the paper's here; random play: {found.facts['prior_scale']}"
         print(f"{self.env}: " + ("nothing is wrong with it." if found.healthy else "something is wrong with it."))
         for finding in found.findings:
             print(f"{finding.severity}: {finding.what}\n    fix: {finding.fix}")

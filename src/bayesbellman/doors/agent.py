@@ -348,6 +348,11 @@ class Agent(abc.ABC):
         return self._env.name
 
     @property
+    def env_id(self) -> str | None:
+        """By which ours or Gymnasium's environments are known; it may have been made with arguments or wrappers"""
+        return self._env.env_id
+
+    @property
     def num_timesteps(self) -> int:
         """Steps taken so far, warm-ups and those before a `save` included"""
         return self._loaded_steps + (0 if self._player is None else self._player.steps)

@@ -50,7 +50,8 @@ class BBAC(ActorCritic):
         Members, each a critic and an exploring actor with a prior function of its own.
     prior_scale
         Factor of the prior functions, whose values should be of the size of returns that seem possible. None takes the
-        paper's for its environments (MountainCar 100, sparse cart-pole 32) and 30 for others.
+        paper's for its environments (MountainCar 100, sparse cart-pole 32), also where Gymnasium has made them with
+        arguments or wrappers, and 30 for others.
     prior_weight
         Of the penalty on the trained parameters.
     recipe
@@ -97,7 +98,7 @@ class BBAC(ActorCritic):
         check_shared(type(self), shared)
         super().__init__(env, learning_rate=taken["learning_rate"], **shared)
         if prior_scale is None:
-            self.prior_scale = PRIOR_SCALES.get(self._env.name or "", OTHER_PRIOR_SCALE)
+            self.prior_scale = PRIOR_SCALES.get(self.env_id or "", OTHER_PRIOR_SCALE)
 
     @classmethod
     def changed(cls, settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -56,6 +56,7 @@ class Opened:
         self,
         name: str | None,
         spaces: Spaces,
+        env_id: str | None = None,
         compiled: AbstractControlEnv | None = None,
         host: Any = None,
         again: Callable[[], Any] | None = None,
@@ -64,6 +65,7 @@ class Opened:
         first_action: int = 0,
     ) -> None:
         self.name, self.spaces, self.compiled, self.host, self.again = name, spaces, compiled, host, again
+        self.env_id = env_id
         self.observation_shape = observation_shape or (spaces.observation.size,)
         self.first_action = first_action
         space = spaces.action
@@ -120,8 +122,14 @@ def open_environment(
     return opened
 
 
+def full_name(name: str) -> str:
+    """With its version, where it is one of `SHARED` without: Gymnasium completes such names, to these."""
+    return next((shared for shared in SHARED if name == shared.rpartition("-v")[0]), name)
+
+
 def actions_of(name: str) -> type[Box] | type[Discrete]:
     """Which kind of actions the environment of this name has."""
+    name = full_name(name)
     if is_ours(name):
         return type(make_env(name).spaces.action)
     from bayesbellman.compat.gymnasium.make import made_by_id
@@ -132,6 +140,7 @@ def actions_of(name: str) -> type[Box] | type[Discrete]:
 
 
 def _opened(env: Any, num_envs: int, seed: int, faults: HostSettings) -> Opened:
+    env = full_name(env) if isinstance(env, str) else env
     if isinstance(env, str) and is_ours(env) and num_envs == 1:
         faults.refuse_for(env)
         return _ours(make_env(env), env)
@@ -149,12 +158,13 @@ def _opened(env: Any, num_envs: int, seed: int, faults: HostSettings) -> Opened:
 
 
 def _ours(env: AbstractControlEnv, name: str | None) -> Opened:
-    return Opened(name, env.spaces, compiled=env)
+    return Opened(name, env.spaces, env_id=name, compiled=env)
 
 
 def _gymnasium(env: Any, num_envs: int, seed: int, faults: HostSettings) -> Opened:
     from bayesbellman.compat.gymnasium import make_host_env
     from bayesbellman.compat.gymnasium.spaces import raw_spaces
+    from bayesbellman.compat.gymnasium.specs import id_of
 
     host = make_host_env(env, num_envs=num_envs, seed=seed, **faults.arguments())
     raw = raw_spaces(host.first)
@@ -166,6 +176,7 @@ def _gymnasium(env: Any, num_envs: int, seed: int, faults: HostSettings) -> Open
     return Opened(
         env if isinstance(env, str) else None,
         host.spaces,
+        env_id=id_of(host.first),
         host=host,
         again=again,
         observation_shape=raw.observation.shape,

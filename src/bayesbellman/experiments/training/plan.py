@@ -141,7 +141,7 @@ def prior_words(agent: Agent, settings: Mapping[str, Any]) -> str | None:
         return None
     if settings.get("prior_scale") is not None:
         return f"{scale:g}, as given"
-    if agent.env_name in PRIOR_SCALES:
+    if agent.env_id in PRIOR_SCALES:
         return f"{scale:g}, the paper's for this environment"
     if agent.actions is Discrete:
         return f"{scale:g}, a guess: set it to the size of possible returns"
