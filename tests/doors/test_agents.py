@@ -275,6 +275,91 @@ def test_a_name_without_its_version_is_ours_where_gymnasium_would_complete_it_to
     assert bb.BootDQN("CartPole", num_envs=2, **SIZES).training is None
 
 
+class Doubled(gymnasium.RewardWrapper):
+    """Says nothing of how it was made."""
+
+    def reward(self, reward: Any) -> Any:
+        return 2 * reward
+
+
+def halved(reward: Any) -> Any:
+    return reward / 2
+
+
+def test_an_environment_object_is_evaluated_in_another_as_its_specification_says() -> None:
+    def returns(env: gymnasium.Env) -> list[float]:
+        agent = bb.BootDQN(env, **SIZES).learn(100)
+        env.reset = env.step = None  # pyright: ignore[reportAttributeAccessIssue] (evaluation must leave it alone)
+        return agent.evaluate(2).tolist()
+
+    sparse = {"sutton_barto_reward": True, "max_episode_steps": 5}
+    assert returns(gymnasium.make("CartPole-v1", max_episode_steps=5)) == [5.0, 5.0]
+    assert returns(gymnasium.make("CartPole-v1", **sparse)) == [0.0, 0.0]  # -1 where it falls, and it does not yet
+    limited = gymnasium.make("CartPole-v1", max_episode_steps=5)
+    assert returns(gymnasium.wrappers.TransformReward(limited, halved)) == [2.5, 2.5]
+
+
+@pytest.mark.filterwarnings("ignore::bayesbellman.compat.gymnasium.EnvironmentWarning")  # statistics are no seed's
+@pytest.mark.parametrize(
+    ("wrapped", "why"),
+    [
+        (Doubled, "Doubled wrapper does not inherit"),
+        (gymnasium.wrappers.NormalizeObservation, "NormalizeObservation would begin anew"),
+        (lambda env: gymnasium.wrappers.TimeLimit(env, 10), "does not tell all of its wrappers"),
+    ],
+)
+def test_an_environment_that_would_become_another_is_not_made_again(wrapped: Any, why: str) -> None:
+    agent = bb.BootDQN(wrapped(gymnasium.make("CartPole-v1")), **SIZES)
+    assert agent.env_name is None
+    with pytest.raises(RuntimeError, match=f"cannot be made again for evaluation .*{why}.*; pass its name or a func"):
+        agent.evaluate(1)
+    with pytest.raises(RuntimeError, match="cannot be made again for evaluation; pass its name"):
+        bb.SACStar(hostile.Line(), **SIZES).evaluate(1)  # it was not made by Gymnasium
+
+
+def test_an_environment_object_that_its_id_makes_is_named_in_the_file(tmp_path: Path) -> None:
+    env = gymnasium.make("CartPole-v1", render_mode="rgb_array")
+    agent = bb.BootDQN(env, **SIZES).learn(60)
+    loaded = bb.BootDQN.load(agent.save(tmp_path / "pole"))
+    assert loaded.env_name == agent.env_name == "CartPole-v1"
+    seen = np.random.default_rng(0).normal(size=(20, 4))
+    np.testing.assert_array_equal(loaded.uncertainty(seen).mean, agent.uncertainty(seen).mean)
+    assert bb.SACStar(lambda: gymnasium.make("Pendulum-v1"), **SIZES).env_name == "Pendulum-v1"
+
+
+@pytest.mark.parametrize(
+    ("env", "settings"),
+    [
+        (lambda: gymnasium.make("CartPole-v1", max_episode_steps=50), {}),
+        (lambda: gymnasium.make("CartPole-v1", sutton_barto_reward=True), {}),
+        (lambda: gymnasium.make("CartPole-v1").unwrapped, {}),  # without its time limit
+        (lambda: gymnasium.wrappers.TimeLimit(gymnasium.make("CartPole-v1", max_episode_steps=50), 500), {}),
+        (lambda: gymnasium.wrappers.TransformReward(gymnasium.make("CartPole-v1"), halved), {}),
+        (lambda: gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync"), {}),
+        (lambda: gymnasium.make("CartPole-v1"), {"bad_values": "drop"}),  # which ours, of this name, refuses
+    ],
+)
+def test_what_an_id_alone_does_not_make_is_not_named(env: Any, settings: dict[str, Any], tmp_path: Path) -> None:
+    for each in (env, env()):
+        agent = bb.BootDQN(each, **settings, **SIZES)
+        assert (agent.env_name, agent.env_id) == (None, "CartPole-v1")
+        with pytest.raises(ValueError, match="does not name its environment"):
+            bb.BootDQN.load(agent.save(tmp_path / "pole"))
+
+
+def test_an_environment_object_is_its_owners_to_close() -> None:
+    class Closes(gymnasium.wrappers.TransformReward):
+        closed = False
+
+        def close(self) -> None:
+            self.closed = True
+
+    env = Closes(gymnasium.make("Pendulum-v1"), halved)
+    with bb.SACStar(env, **SIZES) as agent:
+        agent.learn(10)
+    assert not env.closed
+
+
 def test_our_environments_as_objects() -> None:
     agent = bb.SACStar(MountainCar(time_limit=30), **SIZES).learn(70)
     assert sum(len(told.returns) for told in agent.history) == 2

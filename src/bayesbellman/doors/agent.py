@@ -344,7 +344,7 @@ class Agent(abc.ABC):
 
     @property
     def env_name(self) -> str | None:
-        """Of the environment, if it has one under which it can be made again"""
+        """Of the environment, if that alone makes it again"""
         return self._env.name
 
     @property

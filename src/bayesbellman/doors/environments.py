@@ -60,12 +60,13 @@ class Opened:
         compiled: AbstractControlEnv | None = None,
         host: Any = None,
         again: Callable[[], Any] | None = None,
+        made_here: bool = False,
         observation_shape: tuple[int, ...] | None = None,
         action_shape: tuple[int, ...] | None = None,
         first_action: int = 0,
     ) -> None:
         self.name, self.spaces, self.compiled, self.host, self.again = name, spaces, compiled, host, again
-        self.env_id = env_id
+        self.env_id, self.made_here = env_id, made_here
         self.observation_shape = observation_shape or (spaces.observation.size,)
         self.first_action = first_action
         space = spaces.action
@@ -73,7 +74,7 @@ class Opened:
 
     def close(self) -> None:
         """Of Gymnasium's environments those that were made here; one that was passed is its owner's to close."""
-        if self.host is not None and self.again is not None:
+        if self.host is not None and self.made_here:
             self.host.close()
 
     def to_env_units(self, unit: np.ndarray) -> np.ndarray:
@@ -164,25 +165,31 @@ def _ours(env: AbstractControlEnv, name: str | None) -> Opened:
 def _gymnasium(env: Any, num_envs: int, seed: int, faults: HostSettings) -> Opened:
     from bayesbellman.compat.gymnasium import make_host_env
     from bayesbellman.compat.gymnasium.spaces import raw_spaces
-    from bayesbellman.compat.gymnasium.specs import id_of
+    from bayesbellman.compat.gymnasium.specs import id_of, maker_again, sufficient_id
 
     host = make_host_env(env, num_envs=num_envs, seed=seed, **faults.arguments())
     raw = raw_spaces(host.first)
-    again = (
-        partial(make_host_env, env, num_envs=1, seed=seed, **faults.arguments(), check=False)
-        if isinstance(env, str) or _makes(env)
-        else None
-    )
+    made_here = isinstance(env, str) or _makes(env)
+    make = env if made_here else maker_again(host.first)
+    again = partial(make_host_env, num_envs=1, seed=seed, **faults.arguments(), check=False)
     return Opened(
-        env if isinstance(env, str) else None,
+        env if isinstance(env, str) else _reopening(sufficient_id(host.first), num_envs, faults),
         host.spaces,
         env_id=id_of(host.first),
         host=host,
-        again=again,
+        again=None if make is None else partial(again, make),
+        made_here=made_here,
         observation_shape=raw.observation.shape,
         action_shape=raw.action.shape,
         first_action=int(getattr(raw.action, "start", 0)),
     )
+
+
+def _reopening(env_id: str | None, num_envs: int, faults: HostSettings) -> str | None:
+    """The id as a name; None where it would be refused with these settings, being ours too."""
+    if env_id is None or not is_ours(env_id):
+        return env_id
+    return env_id if env_id in SHARED and (num_envs > 1 or faults == HostSettings()) else None
 
 
 def _makes(env: Any) -> bool:
