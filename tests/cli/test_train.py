@@ -155,6 +155,27 @@ def test_evaluate_says_how_a_run_without_its_agent_stands(car: Path, tmp_path: P
     assert bbo("evaluate", run, "--best") == 2
     words = "holds no best.bbo: it has no best evaluation yet; without --best its last agent is played; bbo train ..."
     assert words in capsys.readouterr().err
+def test_evaluate_takes_the_environment_that_the_file_does_not_name(
+    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(Still, "there", 0)  # another test counts
+    (tmp_path / "my_still.py").write_text(
+        "import gymnasium\nfrom tests.cli.test_train import Still\n"
+        "gymnasium.register('Mine-v0', Still, max_episode_steps=2)\n"
+    )
+    path, gif = Agent.kinds["SACStar"](Still(), hidden=(8,)).save(tmp_path / "agent.bbo"), tmp_path / "still.gif"
+    assert bbo("evaluate", path, "--episodes", 1) == 2
+    assert "pass it as env: bb.SACStar.load(path, env=...) or, if it has a name, bbo evaluate --env NAME" in (
+        capsys.readouterr().err
+    )
+    try:
+        assert bbo("evaluate", path, "--episodes", 2, "--env", "my_still:Mine-v0", "--video", gif) == 0
+    finally:
+        del gymnasium.registry["Mine-v0"]
+    said = capsys.readouterr().out
+    assert "SACStar on my_still:Mine-v0" in said
+    assert "returns: 1, 1" in said
 
 
 def test_several_seeds_each_in_its_folder(tmp_path: Path, capsys) -> None:

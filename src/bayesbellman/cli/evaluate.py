@@ -18,6 +18,8 @@ class Evaluate:
 
     run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Folder that bbo train left, or a file of an agent (.bbo)."""
+    env: str | None = None
+    """Name of the environment, if the agent's file names none, or for another. [default: the one in the file]"""
     episodes: int = 10
     """How many to play."""
     seed: OrNone[int] = None
@@ -36,7 +38,7 @@ class Evaluate:
 
         if self.episodes < 1:
             raise ValueError(f"--episodes is {self.episodes}; accepted is a whole number >= 1")
-        with Agent.load(path, device=self.device) as agent:
+        with Agent.load(path, env=self.env, device=self.device) as agent:
             self._play(agent, path)
 
     def _play(self, agent: "Agent", path: Path) -> None:

@@ -58,10 +58,11 @@ def read_agent(
     kind = kinds.get(name)
     if kind is None or not issubclass(kind, cls):
         raise ValueError(f"{path} holds a {name}, not a {cls.__name__}; load it with bb.{name}.load")
+    passing = f"pass it as env: bb.{name}.load(path, env=...) or, if it has a name, bbo evaluate --env NAME"
     if env is None and ":" in str(about["env"]):
-        raise ValueError(f"{path} names the environment {about['env']!r}, which would import code; pass it as env")
+        raise ValueError(f"{path} names the environment {about['env']!r}, which would import code; {passing}")
     if env is None and about["env"] is None:
-        raise ValueError(f"{path} does not name its environment; pass it as env")
+        raise ValueError(f"{path} does not name its environment; {passing}")
     agent = kind(about["env"] if env is None else env, **kind.changed(settings, changes))
     start = agent.pure.init(jax.random.key(0), agent.spaces)
     try:
