@@ -75,6 +75,7 @@ def test_every_file_is_there_and_right(car: Path) -> None:
     assert (config["settings"]["prior_scale"], config["settings"]["discount"]) == (100.0, 0.99)  # what it chose itself
     assert config["run"]["steps"] == 300
     assert config["provenance"]["bayesbellman"]
+    assert "gymnasium" not in config["provenance"]["packages"]  # the environment is ours
     pieces = read_metrics(car / "metrics.jsonl")
     assert [piece["steps"] for piece in pieces] == [50, 150, 300]
     assert ["evaluation" in piece for piece in pieces] == [False, True, True]
@@ -494,6 +495,8 @@ def test_pendulum(tmp_path: Path, capsys) -> None:
     )
     assert bbo("train", "Pendulum-v1", *options, "--out", tmp_path / "run") == 0
     assert "prior scale: 30, a guess" in capsys.readouterr().err
+    packages = json.loads((tmp_path / "run" / "config.json").read_text())["provenance"]["packages"]
+    assert packages["gymnasium"] == gymnasium.__version__
     pieces = read_metrics(tmp_path / "run" / "metrics.jsonl")
     assert sum(len(piece["returns"]) for piece in pieces) == 1
     assert pieces[-1]["evaluation"]["mean"] < 0

@@ -7,6 +7,7 @@ import platform
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -15,14 +16,14 @@ from bayesbellman._version import __version__
 PACKAGES = ("jax", "equinox", "optax", "numpy")
 
 
-def provenance(command: list[str] | None = None) -> dict[str, object]:
-    """What it takes to make a result again."""
+def provenance(command: list[str] | None = None, more_packages: Sequence[str] = ()) -> dict[str, object]:
+    """What it takes to make a result again. ``more_packages``: which it needs besides `PACKAGES`."""
     return {
         "command": shlex.join(command if command is not None else [_program(), *sys.argv[1:]]),
         "bayesbellman": __version__,
         "commit": commit(),
         "python": platform.python_version(),
-        "packages": {name: metadata.version(name) for name in PACKAGES},
+        "packages": {name: metadata.version(name) for name in (*PACKAGES, *more_packages)},
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores{_accelerator()}",
     }
 

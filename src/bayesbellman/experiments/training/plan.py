@@ -80,7 +80,7 @@ class Plan:
                 "run": run,
                 "path": path_words(agent),
                 "device": device_words(agent),
-                "provenance": provenance(),
+                "provenance": provenance(more_packages=() if agent.training is not None else ("gymnasium",)),
             }
         )
 
