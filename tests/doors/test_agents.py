@@ -109,6 +109,21 @@ def test_saved_and_loaded_agents_act_alike(trained: bb.BBAC, tmp_path: Path) -> 
     assert loaded.learn(60).num_timesteps == 180
 
 
+def test_a_folder_of_a_run_stands_for_its_agent(trained: bb.BBAC, tmp_path: Path) -> None:
+    run, seeds = tmp_path / "car", tmp_path / "cars"
+    trained.save(run / "agent.bbo")
+    assert bb.BBAC.load(run).num_timesteps == 120
+    bb.BBAC(CAR, **SIZES).save(run)
+    assert bb.BBAC.load(run).num_timesteps == 0  # what was saved under this very name
+    for seed in ("seed-0000", "seed-0001"):
+        trained.save(seeds / seed / "agent.bbo")
+    with pytest.raises(ValueError, match=r"cars holds several seeds; name one: .*seed-0000, .*seed-0001"):
+        bb.BBAC.load(seeds)
+    assert bb.BBAC.load(seeds / "seed-0001").num_timesteps == 120
+    with pytest.raises(FileNotFoundError, match=r"is a folder without agent\.bbo; name a file of save, or a folder"):
+        bb.BBAC.load(tmp_path)
+
+
 def test_files_that_are_not_an_agents_are_refused(trained: bb.BBAC, tmp_path: Path) -> None:
     path = trained.save(tmp_path / "agent.bbo")
     with pytest.raises(ValueError, match=r"holds a BBAC, not a SAC; load it with bb\.BBAC\.load"):

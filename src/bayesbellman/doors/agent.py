@@ -314,9 +314,10 @@ class Agent(abc.ABC):
 
     @classmethod
     def load(cls: type[Door], path: str | Path, env: Any = None, **changes: Any) -> Door:
-        """What `save` wrote, ready to predict or to learn on. ``env``: if it has no name, or another is wanted.
+        """What `save` wrote, or ``bbo train`` left in a folder, ready to predict or to learn on.
 
-        Nothing in the file is executed. `learn` begins with an empty replay, and so with a warm-up.
+        ``env``: if it has no name, or another is wanted. Nothing in the file is executed. `learn` begins with an empty
+        replay, and so with a warm-up.
         """
         from bayesbellman.doors import agents  # noqa: F401  (by now all have their names in `kinds`)
 

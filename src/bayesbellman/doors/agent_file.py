@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from bayesbellman.doors.agent import Agent
 
 FORMAT = 1
+OF_A_RUN = "agent.bbo"
+"""In a folder that ``bbo train`` left"""
 Door = TypeVar("Door", bound="Agent")
 
 
@@ -46,7 +48,7 @@ def read_agent(
     cls: type[Door], kinds: Mapping[str, type["Agent"]], path: Path, env: Any, changes: Mapping[str, Any]
 ) -> Door:
     """The agent of a file, if it is a ``cls``; ``kinds``: all that there are, by name."""
-    path = path if path.exists() else _with_suffix(path)
+    path = _file_meant(path)
     arrays = read_arrays(path)
     try:
         about = json.loads(arrays.pop("about").tobytes())
@@ -73,6 +75,19 @@ def read_agent(
     # observations are scaled as this environment and these settings say, not as those of the file
     agent.stand_at(eqx.tree_at(lambda s: s.scaling, state, start.scaling), steps)
     return agent
+
+
+def _file_meant(path: Path) -> Path:
+    """The file itself, the one that `write_agent` makes of this name, or that of a folder that ``bbo train`` left."""
+    if not path.is_dir():
+        return path if path.exists() else _with_suffix(path)
+    if (saved := _with_suffix(path)).is_file():
+        return saved
+    if (path / OF_A_RUN).is_file():
+        return path / OF_A_RUN
+    if seeds := sorted(path.glob(f"seed-*/{OF_A_RUN}")):
+        raise ValueError(f"{path} holds several seeds; name one: {', '.join(str(file.parent) for file in seeds)}")
+    raise FileNotFoundError(f"{path} is a folder without {OF_A_RUN}; name a file of save, or a folder of bbo train")
 
 
 def _with_suffix(path: Path) -> Path:
