@@ -317,7 +317,8 @@ class Agent(abc.ABC):
         """What `save` wrote, or ``bbo train`` left in a folder, ready to predict or to learn on.
 
         ``env``: if it has no name, or another is wanted. Nothing in the file is executed. `learn` begins with an empty
-        replay, and so with a warm-up.
+        replay, and so with a warm-up. ``changes``: settings, by name, in place of those of the file; a ``recipe``
+        brings what it stands for, and those that give networks other shapes are refused.
         """
         from bayesbellman.doors import agents  # noqa: F401  (by now all have their names in `kinds`)
 
