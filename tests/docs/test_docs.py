@@ -15,6 +15,7 @@ import jax
 import pytest
 
 import bayesbellman as bb
+from bayesbellman.doors import agents
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -194,3 +195,11 @@ def test_numbers_on_the_pages_are_those_of_the_results(name: str) -> None:
     assert set(refresh.BLOCKS) == set(BLOCKS)
     path, text = refresh.refreshed(name)
     assert path.read_text(encoding="utf-8") == text
+
+
+def test_the_page_on_priors_has_the_scales_that_are_taken() -> None:
+    text = (ROOT / "docs" / "guides" / "own_prior.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| `prior_scale` \|.*$", text, flags=re.MULTILINE)
+    for env, scale in agents.PRIOR_SCALES.items():
+        assert re.search(rf"{scale:g} in [^:;]*`{env}`", row), env
+    assert f"; {agents.OTHER_PRIOR_SCALE:g} elsewhere" in row
