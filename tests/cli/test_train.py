@@ -156,6 +156,8 @@ def test_evaluate_says_how_a_run_without_its_agent_stands(car: Path, tmp_path: P
     assert bbo("evaluate", run, "--best") == 2
     words = "holds no best.bbo: it has no best evaluation yet; without --best its last agent is played; bbo train ..."
     assert words in capsys.readouterr().err
+
+
 def test_evaluate_takes_the_environment_that_the_file_does_not_name(
     tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:

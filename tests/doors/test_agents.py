@@ -23,8 +23,8 @@ from bayesbellman.compat.gymnasium import EnvironmentFailed, EnvironmentWarning
 from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training
 from bayesbellman.core.errors import Diverged
-from bayesbellman.doors.other_names import CALLED_HERE
 from bayesbellman.doors.environments import SHARED, full_name
+from bayesbellman.doors.other_names import CALLED_HERE
 from bayesbellman.doors.players import programs_of
 from bayesbellman.doors.settings import chosen_device, setting_names
 from bayesbellman.envs.mountain_car import MountainCar

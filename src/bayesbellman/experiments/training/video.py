@@ -51,7 +51,7 @@ def _check_rendering(agent: Agent) -> None:
 
     name = agent.env_name
     assert name is not None
-    with contextlib.closing(gymnasium.spec(name).make()) as plain:
+    with contextlib.closing(gymnasium.spec(name.rpartition(":")[2]).make()) as plain:
         if "rgb_array" not in plain.metadata.get("render_modes", ()):
             raise ValueError(f"--video: {name} has no render mode 'rgb_array'")
     try:
@@ -119,13 +119,6 @@ def _compiled(agent: Agent, episodes: int, seed: int) -> Iterator[Moment]:
 def _gymnasium(agent: Agent, seed: int) -> Iterator[Moment]:
     assert agent.env_name is not None
     env = _rendered(agent.env_name)
-    import gymnasium
-
-    name = agent.env_name
-    assert name is not None
-    if "rgb_array" not in gymnasium.spec(name.rpartition(":")[2]).make().metadata.get("render_modes", ()):
-        raise ValueError(f"--video: {name} has no render mode 'rgb_array'")
-    env = gymnasium.make(name, render_mode="rgb_array", disable_env_checker=True)
 
     def picture(caption: str) -> Frame:
         return np.asarray(env.render(), np.uint8)[..., :3]
