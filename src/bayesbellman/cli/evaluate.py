@@ -18,7 +18,7 @@ class Evaluate:
 
     run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Folder that bbo train left, or a file of an agent (.bbo)."""
-    env: str | None = None
+    env: OrNone[str] = None
     """Name of the environment, if the agent's file names none, or for another. [default: the one in the file]"""
     episodes: int = 10
     """How many to play."""

@@ -94,14 +94,14 @@ def _parse(arguments: list[str]) -> Command:
         | Annotated[Tune, tyro.conf.subcommand("tune")]
     )
     description = f"Bayesian Bellman operators, version {__version__}. `bbo COMMAND --help` says what a command takes."
-    return tyro.cli(
-        commands,  # pyright: ignore[reportArgumentType, reportCallIssue]
-        prog="bbo",
-        description=description,
-        args=arguments,
-        config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
-        registry=RULES,
-    )
+    with RULES:
+        return tyro.cli(
+            commands,  # pyright: ignore[reportArgumentType, reportCallIssue]
+            prog="bbo",
+            description=description,
+            args=arguments,
+            config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+        )
 
 
 def _refuse_other_names(arguments: list[str]) -> None:

@@ -13,6 +13,7 @@ from bayesbellman.control.train import Training
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
 from bayesbellman.experiments.control_runs import Runs, result_of, run_seeds
+from bayesbellman.experiments.sparse.baseline import SAC_AT_OURS
 
 PAPER_SEEDS, OWN_SEEDS = 5, 20
 """Seeds 0-4 stand for the paper's five, 5-24 are ours."""
@@ -40,7 +41,7 @@ AGENTS: dict[str, Callable[[tuple[int, ...]], AbstractAgent]] = {
     "BAC": lambda hidden: BBAC(hidden=hidden, target_smoothing=1.0),
     "SAC": lambda hidden: SAC(hidden=hidden),
     "SAC*": lambda hidden: SAC(hidden=hidden, num_critics=1),
-    "SAC, learning rate 0.001": lambda hidden: SAC(hidden=hidden, learning_rate=RECIPES["ours"]["learning_rate"]),
+    SAC_AT_OURS: lambda hidden: SAC(hidden=hidden, learning_rate=RECIPES["ours"]["learning_rate"]),
 }
 """RP-BBAC and BAC have our default recipe, SAC and SAC* the paper's learning rate."""
 STUDY = "SAC, target entropies"
