@@ -364,6 +364,31 @@ def deep_sea() -> str:
     return "\n".join([*lines, "", words, twice, "", *notes])
 
 
+def cartpole() -> str:
+    """Every run of the paper's cart-pole; while the study is not finished, what there is of it."""
+    folder = RESULTS / "cartpole"
+    if not folder.exists():
+        folder = RESULTS / "cartpole.part" / "so-far"
+    with (folder / "runs.csv").open(newline="", encoding="utf-8") as file:
+        runs = list(csv.DictReader(file))
+    names = ("first_reward", "first_success", "sustained_from")
+    header = ("agent", "solved", "first reward", "first success", "above 500 from here on", "final returns")
+    lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
+    for agent in dict.fromkeys(run["group"] for run in runs):
+        here = [run for run in runs if run["group"] == agent]
+        cells = [agent, f"{sum(run['solved'] == '1' for run in here)} of {len(here)}"]
+        cells += [" / ".join(f"{int(run[name]):,}" if run[name] else "-" for run in here) for name in names]
+        cells += [" / ".join(f"{float(run['final_return']):.0f}" for run in here)]
+        lines.append(f"| {' | '.join(cells)} |")
+    made = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    size = made["settings"]["size"]
+    words = f"`bbo reproduce cartpole`, seeds 0 to {size['seeds'] - 1}, {size['steps']:,} steps, commit {made['commit']}"
+    note = f"{words}, {made['machine']}, {made['seconds'] / 60:.1f} minutes."
+    if made.get("unfinished"):
+        note += f" Not finished: {', '.join(made['unfinished'])}."
+    return "\n".join([*lines, "", note])
+
+
 def _levers(folder: Path, columns: tuple[str, ...]) -> list[str]:
     """What each lever found, its rewarded steps run by run, and how far its members disagree in the end."""
     with (folder / "curves.csv").open(newline="", encoding="utf-8") as file:
@@ -445,6 +470,7 @@ BLOCKS = {
     "nonlinear": (ROOT / "docs" / "nonlinear_experiments.md", nonlinear),
     "deep_sea": (ROOT / "docs" / "algorithms" / "boot_dqn.md", deep_sea),
     "nonlinear_tuning": (ROOT / "docs" / "nonlinear_experiments.md", nonlinear_tuning),
+    "cartpole": (ROOT / "docs" / "cartpole-study.md", cartpole),
     "cartpole_levers": (ROOT / "docs" / "cartpole-study.md", cartpole_levers),
     "cartpole_levers_narrow": (ROOT / "docs" / "cartpole-study.md", cartpole_levers_narrow),
     "tsitsiklis": (ROOT / "docs" / "tsitsiklis.md", tsitsiklis),

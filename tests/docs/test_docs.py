@@ -142,7 +142,7 @@ def test_results_are_listed_with_the_command_that_made_them() -> None:
     aside = re.compile(r"--(overwrite|(out|minutes|evaluate-every) \S+)")
     seen = 0
     for line in (ROOT / "results" / "README.md").read_text(encoding="utf-8").splitlines():
-        row = re.fullmatch(r"\| \[(\w+)\]\((.+?)\) \|.*\| `([^`]+)` \|", line)
+        row = re.fullmatch(r"\| \[([\w.]+)\]\((.+?)\) \|.*\| `([^`]+)` \|", line)
         if row is None or row[1] == "cartpole_levers_narrow":
             continue
         folder = (ROOT / "results" / row[2]).parent
@@ -176,6 +176,7 @@ BLOCKS = [
     "deep_sea",
     "nonlinear",
     "nonlinear_tuning",
+    "cartpole",
     "cartpole_levers",
     "cartpole_levers_narrow",
     "tsitsiklis",
