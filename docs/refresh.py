@@ -382,8 +382,8 @@ def cartpole() -> str:
         lines.append(f"| {' | '.join(cells)} |")
     made = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     size = made["settings"]["size"]
-    words = f"`bbo reproduce cartpole`, seeds 0 to {size['seeds'] - 1}, {size['steps']:,} steps, commit {made['commit']}"
-    note = f"{words}, {made['machine']}, {made['seconds'] / 60:.1f} minutes."
+    words = f"`bbo reproduce cartpole`, seeds 0 to {size['seeds'] - 1}, {size['steps']:,} steps"
+    note = f"{words}, commit {made['commit']}, {made['machine']}, {made['seconds'] / 60:.1f} minutes."
     if made.get("unfinished"):
         note += f" Not finished: {', '.join(made['unfinished'])}."
     return "\n".join([*lines, "", note])

@@ -70,6 +70,21 @@ def test_help_imports_nothing_heavy() -> None:
     assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
+COMMANDS = "demo demo-linear evaluate-linear train evaluate runs compare doctor report reproduce check tune".split()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_says_no_default_that_is_none(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What stands for an option that is left out is said in words, and its value is no Python."""
+    with pytest.raises(SystemExit) as end:
+        main([command, "--help"])
+    assert end.value.code == 0
+    said = capsys.readouterr().out
+    assert "--help" in said
+    for word in ("None", "(default: )", "(default: False)", "[["):
+        assert word not in said
+
+
 def test_version() -> None:
     assert bbo("--version").stdout == f"bayesbellman {__version__}\n"
 

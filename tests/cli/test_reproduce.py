@@ -66,6 +66,10 @@ def test_ctrl_c_keeps_running_jobs_and_a_second_one_stops_at_once(tmp_path: Path
     assert time.monotonic() - started < 5
     assert process.returncode == 130
     assert "running jobs are brought to their end first; once more stops at once" in words
+    assert (
+        words.splitlines()[-1]
+        == f"bbo: stopped at once: jobs that have ended are kept in {work}; the same command resumes"
+    )
 
 
 def test_a_run_that_is_killed_resumes_to_the_same_result(tmp_path: Path, capsys) -> None:

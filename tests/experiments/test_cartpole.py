@@ -213,7 +213,7 @@ def test_claims_about_agents(tmp_path: Path) -> None:
     results = {
         "sac": faked(list(SACS), 5, curves(*[False] * 10)),
         "bbac-1": faked(["RP-BBAC"], 5, curves(*[True] * 5)),
-        "bbac-2": faked(["BAC"], 5, curves(*[True] * 5)),
+        "bbac-2": faked(["BAC"], 5, curves(*[False] * 5)),
     }
     text = artefact.analyse(plan, Done(results, {"sac-star": "out of memory"}, 90.0), tmp_path)
     assert "Job sac-star failed: out of memory" in text
@@ -225,8 +225,9 @@ def test_claims_about_agents(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert (rows[0]["solved"], rows[0]["first_success"], rows[-1]["first_reward"]) == ("1", "20000", "")
     verdicts = judge(artefact.expected(), artefact.cells(tmp_path))
-    assert [verdict.ok for verdict in verdicts] == [True, True, True]
+    assert [verdict.ok for verdict in verdicts] == [True, True, True, True]
 
+    results["bbac-2"] = faked(["BAC"], 5, curves(*[True] * 5))
     results["bbac-1"] = faked(["RP-BBAC"], 4, curves(*[True] * 4))  # fewer than five
     results["sac"] = faked(list(SACS), 5, curves(*[False] * 4, True, *[False] * 4, True))
     artefact.analyse(plan, Done(results, {}), tmp_path)

@@ -149,7 +149,10 @@ def test_the_demonstration_leaves_a_report_with_both_agents(tmp_path: Path) -> N
 
     agents = (BBAC(CAR, ensemble_size=MEMBERS, **SIZES), SACStar(CAR, **SIZES))
     reported: list[int] = []
-    runs = [run_agent(agent, 2_000, EPISODES, lambda done, words: reported.append(done), False) for agent in agents]
+    runs = [
+        run_agent(agent, 2_000, EPISODES, lambda done, words, already=False: reported.append(done), False)
+        for agent in agents
+    ]
     assert reported == [1_000, 2_000] * 2
     history = DemoHistory(DemoSettings(), *runs)
     text = demo_analysis.write_report(history, tmp_path)

@@ -156,7 +156,7 @@ def test_asked_to_stop_it_keeps_what_is_running_and_says_how_to_go_on(tmp_path: 
     slow = plan._replace(jobs=(first._replace(run=run_and_be_interrupted), *plan.jobs[1:]))
     said: list[str] = []
     with pytest.raises(Stopped, match=r"stopped: 1 of 3 jobs are kept in .*; the same command resumes") as stopped:
-        running.run_plan(slow, tmp_path, lambda done, words: None, said.append, workers=1)
+        running.run_plan(slow, tmp_path, lambda done, words, already=False: None, said.append, workers=1)
     assert stopped.value.exit_code == 143
     assert said == ["stopping: 1 running jobs are brought to their end first; once more stops at once"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["seconds.json", "squares.0.npz"]

@@ -8,7 +8,9 @@ from bayesbellman.experiments.linear_demo.sweep import DemoHistory, DemoSettings
 
 def run(seed: int, transitions: int = 60) -> tuple[DemoHistory, list[int]]:
     reported: list[int] = []
-    history = run_demo(DemoSettings(transitions=transitions, seed=seed), lambda done, words: reported.append(done))
+    history = run_demo(
+        DemoSettings(transitions=transitions, seed=seed), lambda done, words, already=False: reported.append(done)
+    )
     return history, reported
 
 

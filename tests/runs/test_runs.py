@@ -42,6 +42,25 @@ def test_the_last_line_is_said_at_the_end_if_it_was_not_before() -> None:
     assert line.startswith("Reading: 500/1,000 rows  50 %")
 
 
+def test_what_was_done_before_is_no_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Resumed at 600 of 1,000, then 10 a second for 10 s, then 20 a second: the last half minute counts."""
+    clock = [0.0]
+    monkeypatch.setattr(progress, "LINES_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    stream = io.StringIO()
+    with progress.progress("Reading", 10_000, "rows", stream) as report:
+        report(600, "", already=True)
+        for seconds, done in ((10.0, 700), (40.0, 1_300), (70.0, 1_900), (75.0, 5_000)):
+            clock[0] = seconds
+            report(done, "", already=done == 5_000)
+    begun, slow, mixed, fast, again = stream.getvalue().splitlines()
+    assert begun == "Reading: 600/10,000 rows   6 %"
+    assert slow.endswith("10 rows/s  0:15:30 left")
+    assert mixed.endswith("20 rows/s  0:07:15 left")
+    assert fast.endswith("20 rows/s  0:06:45 left")
+    assert again == "Reading: 5,000/10,000 rows  50 %"
+
+
 def test_a_bar_on_a_terminal() -> None:
     stream = Terminal()
     with progress.progress("Reading", 1000, "rows", stream) as report:

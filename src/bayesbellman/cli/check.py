@@ -14,7 +14,7 @@ from bayesbellman.cli.options import OrNone
 class Check:
     """Print the paper's numbers beside ours, with a verdict for each; the exit code is 3 if one falls short."""
 
-    artefact: Annotated[str, tyro.conf.Positional]
+    artefact: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ARTEFACT")]
     """What was reproduced (bbo reproduce --list)."""
     results: OrNone[Path] = None
     """Folder that bbo reproduce left. [default: reproduced/ARTEFACT]"""

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 import tyro
 
+from bayesbellman.cli.options import Flag, OrNone, RunFolders
+
 
 @dataclass(frozen=True)
 class Compare:
@@ -15,18 +17,18 @@ class Compare:
     Runs that differ in nothing but environments and seeds count as one. All are compared at the last step all have.
     """
 
-    runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")]
+    runs: RunFolders
     """Folders that bbo train left; also of runs that go on or broke off."""
     out: Path = Path("compared")
     """Folder for figure, tables and report."""
-    overwrite: bool = False
+    overwrite: Flag = False
     """Replace the folder if it exists."""
-    at: int | None = None
+    at: OrNone[int] = None
     """Compare at this step, without the seeds that ended before. [default: the last step that all have]"""
     failed: Literal["worst", "last", "drop"] = "worst"
     """What stands for seeds that diverged or failed: the lowest evaluation of all, their last one, or nothing."""
-    normalise: tuple[str, ...] = ()
-    """Bring returns to [0, 1], for each environment as ENV=MIN:MAX."""
+    normalise: Annotated[tuple[str, ...], tyro.conf.arg(metavar="ENV=MIN:MAX [...]", help_behavior_hint="")] = ()
+    """Bring returns to [0, 1], for each environment. [default: as they are]"""
 
     def run(self) -> None:
         bounds = dict(_bounds(text) for text in self.normalise) or None

@@ -4,6 +4,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from bayesbellman.cli.options import Flag
+
 
 @dataclass(frozen=True)
 class Demo:
@@ -17,7 +19,7 @@ class Demo:
     """Seed of both agents."""
     most_steps: int = 30_000
     """Give up after so many steps."""
-    overwrite: bool = False
+    overwrite: Flag = False
     """Replace the report folder if it exists."""
 
     def run(self) -> None:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from bayesbellman.cli.options import Flag
+
 
 @dataclass(frozen=True)
 class DemoLinear:
@@ -14,7 +16,7 @@ class DemoLinear:
     """How many transitions to learn from."""
     seed: int = 0
     """Seed of the data."""
-    overwrite: bool = False
+    overwrite: Flag = False
     """Replace the report folder if it exists."""
 
     def run(self) -> None:

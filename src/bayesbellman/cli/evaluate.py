@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from bayesbellman.cli.options import OrNone
+from bayesbellman.cli.options import Flag, OrNone
 
 if TYPE_CHECKING:
     from bayesbellman.doors.agent import Agent
@@ -24,10 +24,10 @@ class Evaluate:
     """How many to play."""
     seed: OrNone[int] = None
     """Of the episodes. [default: as in the evaluations of training]"""
-    best: bool = False
+    best: Flag = False
     """The agent as it was at its best evaluation, not at the end."""
     video: OrNone[Path] = None
-    """Write the first episode to this file (.gif)."""
+    """Write the first episode to this file (.gif). [default: none is written]"""
     device: Literal["auto", "cpu", "gpu"] = "auto"
     """Where to compute."""
 

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from bayesbellman.cli.options import DataFiles, Flag, OrNone
+
 if TYPE_CHECKING:
     from bayesbellman.compat.arrow import ParquetFeatures, ParquetTransitions
     from bayesbellman.doors.linear import LinearBBO
 
 MOST_ROWS_SHOWN = 20
 VALUE_HEADER = ("row", "value", "std_operator", "std_value", "std_predictive")
+
+Columns = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]")]
 
 
 @dataclass(frozen=True)
@@ -23,35 +27,35 @@ class EvaluateLinear:
     Leaves coefficients.csv (omega with standard deviations), values.csv (with --query), summary.json and report.md.
     """
 
-    data: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    data: DataFiles
     """Parquet files, or folders of them."""
     out: Path
     """Folder for the results."""
-    features: tuple[str, ...] = ("phi_*",)
+    features: Columns = ("phi_*",)
     """Columns of the features v: names, patterns, or one column of lists."""
-    next_features: tuple[str, ...] = ("next_phi_*",)
+    next_features: Columns = ("next_phi_*",)
     """Columns of the successor's features v', in the same order."""
     reward: str = "reward"
     """Column of rewards."""
     gamma: float = 0.99
     """Discount of transitions that did not end the episode."""
-    terminated: str | None = None
-    """Column that is true where the episode terminated (not where a time limit cut it)."""
-    discount: str | None = None
-    """Column of discounts, in place of --gamma and --terminated."""
-    weight: str | None = None
-    """Column of importance weights pi(a|s) / pi_e(a|s)."""
-    query: Path | None = None
-    """Parquet file with feature columns at which to report values."""
+    terminated: OrNone[str] = None
+    """Column that is true where the episode terminated (not where a time limit cut it). [default: nowhere]"""
+    discount: OrNone[str] = None
+    """Column of discounts, in place of --gamma and --terminated. [default: none]"""
+    weight: OrNone[str] = None
+    """Column of importance weights pi(a|s) / pi_e(a|s). [default: all are 1]"""
+    query: OrNone[Path] = None
+    """Parquet file with feature columns at which to report values. [default: none are reported]"""
     prior_variance: float = 10.0
     """Prior variance of each coefficient; inf for none (LSTD)."""
     noise_variance: float = 1.0
     """Variance of a Bellman target around its mean."""
-    proper_policy: bool = False
+    proper_policy: Flag = False
     """Every episode ends under the policy: allows discounts of 1."""
     batch_rows: int = 65_536
     """Rows held at a time."""
-    overwrite: bool = False
+    overwrite: Flag = False
     """Replace the results folder if it exists."""
 
     def run(self) -> None:

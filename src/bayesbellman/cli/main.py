@@ -100,7 +100,7 @@ def _parse(arguments: list[str]) -> Command:
             prog="bbo",
             description=description,
             args=arguments,
-            config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+            config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone),
         )
 
 

@@ -1,14 +1,23 @@
 """Kinds of options that commands share."""
 
+from pathlib import Path
 from typing import Annotated, TypeVar
 
-from tyro.conf import arg
+from tyro.conf import FlagConversionOff, Positional, arg
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 T = TypeVar("T")
 OrNone = Annotated[T | None, arg(help_behavior_hint="")]
 """An option that is None if it is left out. Its words say what that means, "[default: ...]"; tyro's "(default: None)"
 after them would say that there is none."""
+YesOrNo = Annotated[bool | None, FlagConversionOff, arg(help_behavior_hint="", metavar="{True,False}")]
+"""One with a value, of which either may be what is chosen if it is left out"""
+Flag = Annotated[bool, arg(help_behavior_hint="")]
+"""One without a value; left out, it is not so"""
+Names = Annotated[tuple[str, ...] | None, arg(help_behavior_hint="", metavar="NAME [NAME ...]")]
+RunFolders = Annotated[tuple[Path, ...], Positional, arg(metavar="RUN [RUN ...]", help_behavior_hint="(required)")]
+DataFiles = Annotated[tuple[Path, ...], Positional, arg(metavar="DATA [DATA ...]", help_behavior_hint="(required)")]
+AnyFolders = Annotated[tuple[Path, ...], Positional, arg(metavar="[DIR ...]", help_behavior_hint="")]
 
 RULES = ConstructorRegistry()
 """How values of options are read, where tyro's own way is not enough"""

@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import tyro
-
+from bayesbellman.cli.options import Flag, OrNone, RunFolders
 from bayesbellman.cli.saying import say
 
 
@@ -16,15 +14,15 @@ class Report:
     The page needs no network and no other file. With --live it is served to this machine while training goes on.
     """
 
-    runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    runs: RunFolders
     """Folders that bbo train left, or is filling."""
-    out: Path | None = None
+    out: OrNone[Path] = None
     """File to write. [default: report.html]"""
-    live: bool = False
+    live: Flag = False
     """Serve the page and keep it up to date, until Ctrl-C; no file is written."""
     port: int = 8765
     """Of the live page; 0 takes a free one."""
-    overwrite: bool = False
+    overwrite: Flag = False
     """Replace the file, if it is a page of bbo report."""
 
     def run(self) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from bayesbellman.cli.options import OrNone
+from bayesbellman.cli.options import Flag, Names, OrNone
 from bayesbellman.cli.saying import say
 
 
@@ -18,29 +18,29 @@ class Reproduce:
     A run that was stopped goes on where it was when the same command is given again.
     """
 
-    artefact: Annotated[str | None, tyro.conf.Positional] = None
+    artefact: Annotated[OrNone[str], tyro.conf.Positional, tyro.conf.arg(metavar="ARTEFACT")] = None
     """What to reproduce; --list names what there is."""
     out: OrNone[Path] = None
     """Folder for the results. [default: reproduced/ARTEFACT]"""
-    quick: bool = False
+    quick: Flag = False
     """A few runs of everything: a check that it works, not a result."""
     seeds: OrNone[int] = None
-    """Independent runs of each task and method. [default: the paper's]"""
-    tasks: OrNone[tuple[str, ...]] = None
+    """Independent runs of each task and method. [default: the paper's, or the study's]"""
+    tasks: Names = None
     """Only these tasks. [default: all]"""
-    methods: OrNone[tuple[str, ...]] = None
+    methods: Names = None
     """Only these methods. [default: all]"""
-    variants: OrNone[tuple[str, ...]] = None
+    variants: Names = None
     """Only these variants: as published, corrected, and so on. [default: all]"""
-    sizes: OrNone[tuple[str, ...]] = None
+    sizes: Names = None
     """Only these sizes, 10 14 20 or 10..50. For deep-sea. [default: all]"""
     steps: OrNone[int] = None
     """Steps of each run. For the studies of sparse rewards: the cart-pole's, sparse-tasks. [default: the study's]"""
     minutes: OrNone[float] = None
     """Stop within this time and keep what there is; the same command goes on. [default: as long as it takes]"""
-    list: bool = False
+    list: Flag = False
     """Name what can be reproduced."""
-    overwrite: bool = False
+    overwrite: Flag = False
     """Replace the results folder if it exists; drop an interrupted run that was asked for something else."""
 
     def run(self) -> None:

@@ -4,10 +4,8 @@ import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import tyro
-
+from bayesbellman.cli.options import AnyFolders, Flag
 from bayesbellman.cli.saying import say
 
 
@@ -15,9 +13,9 @@ from bayesbellman.cli.saying import say
 class Runs:
     """List the training runs and unfinished studies below folders: status, progress, last evaluation, when written."""
 
-    folders: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[DIR ...]")] = ()
+    folders: AnyFolders = ()
     """Where to look, a few levels deep. [default: trained and the current folder]"""
-    json: bool = False
+    json: Flag = False
     """Print a JSON list instead of a table."""
 
     def run(self) -> None:

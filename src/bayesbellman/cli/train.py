@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from bayesbellman.cli.options import OrNone, Widths
+from bayesbellman.cli.options import Flag, OrNone, Widths, YesOrNo
 from bayesbellman.cli.saying import say
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class AgentSettings:
     target_entropy: OrNone[float] = None
     """Entropy at which the temperature holds the policy. Not for boot-dqn and dqn.
     [default: minus the number of actions]"""
-    scale_observations: OrNone[bool] = None
+    scale_observations: YesOrNo = None
     """Bring bounded observations to [-1, 1]. [default: True]"""
     num_envs: OrNone[int] = None
     """Gymnasium environments that play side by side. [default: 1]"""
@@ -92,7 +92,7 @@ class AgentSettings:
     [default: 1]"""
     target_period: OrNone[int] = None
     """Updates from one step of the target networks to the next. For boot-dqn and dqn. [default: 1]"""
-    double: OrNone[bool] = None
+    double: YesOrNo = None
     """The trained network chooses the next action, the target network values it. For boot-dqn and dqn.
     [default: False]"""
     epsilon: OrNone[float] = None
@@ -130,17 +130,17 @@ class Train:
     """At most so many seeds at a time, where memory is short. [default: all, or as many as fit a GPU]"""
     out: OrNone[Path] = None
     """Folder for the run. [default: trained/ENV-AGENT]"""
-    overwrite: bool = False
+    overwrite: Flag = False
     """Replace the folder if it exists."""
-    resume: bool = False
+    resume: Flag = False
     """Go on with what the folder holds, from its last checkpoint; begin if it holds nothing."""
-    force_migrate: bool = False
+    force_migrate: Flag = False
     """With --resume: go on also from a checkpoint of another version of this package."""
     checkpoint_every: OrNone[int] = None
     """Steps from one checkpoint to the next. [default: a minute, or more where that is over 2 % of the time]"""
     keep_checkpoints: int = 2
     """How many of the last checkpoints stay."""
-    tensorboard: bool = False
+    tensorboard: Flag = False
     """Write curves for TensorBoard too."""
     evaluate_every: int = 1_000
     """Steps from one evaluation to the next."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import tyro
 
-from bayesbellman.cli.options import OrNone
+from bayesbellman.cli.options import Flag, Names, OrNone
 
 STUDIES = {"nonlinear": "nonlinear_tuning"}
 """Studies that have settings to search, and the artefact of each search."""
@@ -16,19 +16,19 @@ STUDIES = {"nonlinear": "nonlinear_tuning"}
 class Tune:
     """Search the settings of a study's methods on tuning data, and leave a table of what was tried and chosen."""
 
-    study: Annotated[str, tyro.conf.Positional]
+    study: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY")]
     """nonlinear: policy evaluation with networks."""
     out: OrNone[Path] = None
     """Folder for the results. [default: reproduced/STUDY_tuning]"""
-    quick: bool = False
+    quick: Flag = False
     """A check that it works, not a search."""
     seeds: OrNone[int] = None
     """Tuning data sets. [default: the paper's 3]"""
-    tasks: OrNone[tuple[str, ...]] = None
+    tasks: Names = None
     """Only these tasks. [default: all]"""
-    methods: OrNone[tuple[str, ...]] = None
+    methods: Names = None
     """Only these methods, and those searched together with them. [default: all]"""
-    overwrite: bool = False
+    overwrite: Flag = False
     """Replace the results folder if it exists; drop an interrupted search that was asked for something else."""
 
     def run(self) -> None:

@@ -53,6 +53,8 @@ class Desk:
     """Whether to put it all down now, as so many seconds more would be too many."""
     report: Callable[[int], None] = lambda units: None
     """Takes the units that are done so far, those of earlier pieces included."""
+    resumed: Callable[[int], None] = lambda units: None
+    """Takes the units that earlier pieces have done, before anything is added to them."""
 
 
 class Job(NamedTuple):

@@ -111,7 +111,7 @@ def run_seeds(
         kept.reckon(state)
         if (found := kept.take_up(programs.without_fillers(state))) is not None:
             state, records, begun, earlier = programs.rows(found.state), found.records, found.steps, found.seconds
-            desk.report(begun * len(seeds))
+            desk.resumed(begun * len(seeds))
     started = time.monotonic()
 
     def record(name: str, row: Array | np.ndarray) -> None:
@@ -211,7 +211,7 @@ def _check(seeds: Sequence[int], columns: Mapping[str, np.ndarray]) -> None:
 def _gathered(
     records: Records, every: int, steps: int, number: int, visited: np.ndarray | None, seconds: float
 ) -> Runs:
-    empty = np.zeros((0, number, 0, 0), np.float32)
+    empty = np.zeros((0, number, 1, 0), np.float32)  # one member: there is nothing, and its spread is defined
     plain = ("evaluations", "episodes", "successes", "disagreement", "critic_loss")
     return Runs(
         steps=np.arange(every, steps + 1, every),

@@ -150,6 +150,9 @@ def run_plan(
         how = "brought to their end or put down" if any(job.in_pieces for job in left) else "brought to their end"
         say(f"stopping: {len(left)} running jobs are {how} first; once more stops at once")
 
+    def stop_at_once() -> None:
+        say(f"stopped at once: jobs that have ended are kept in {work}; the same command resumes")
+
     def run(job: Job, request: StopRequest) -> Arrays:
         if not limit.allows_a_job:
             raise Paused
@@ -160,13 +163,14 @@ def run_plan(
                 work / f"{job.name}{PIECES}",
                 lambda seconds: request.signum is not None or not limit.allows(seconds),
                 lambda units: tally.set(job.name, units),
+                lambda units: tally.set(job.name, units, already=True),
             )
         )
 
     with (
         one_blas_thread_each(),
         ThreadPoolExecutor(workers or _side_by_side(plan)) as pool,
-        stop_requests(stop) as request,
+        stop_requests(stop, stop_at_once) as request,
     ):
         for job in pending:
             running[pool.submit(run, job, request)] = job
@@ -182,6 +186,7 @@ def run_plan(
                     arrays = future.result()
                     write_arrays(work / f"{job.name}.npz", arrays)
                     results[job.name] = arrays
+                    _keep_time(work, earlier + time.monotonic() - started)
                     _drop_pieces(work / f"{job.name}{PIECES}")
                 except Paused as paused:
                     if paused.so_far is not None:
@@ -194,20 +199,25 @@ def run_plan(
     if len(results) + len(failures) < len(plan.jobs):
         total = sum(job.units for job in plan.jobs)
         seconds = earlier + time.monotonic() - started
-        (work / SPENT).write_text(json.dumps(seconds), encoding="utf-8")
+        _keep_time(work, seconds)
         unfinished = tuple(job.name for job in plan.jobs if job.name not in results and job.name not in failures)
         so_far = Done({**results, **begun}, failures, seconds, resumed, unfinished)
+        shown = show(so_far) if so_far.results and any(job.in_pieces for job in plan.jobs) else ""
         raise Stopped(
             f"stopped: {len(results)} of {len(plan.jobs)} jobs are kept in {work}; the same command resumes"
-            f" ({tally.total:,} of {total:,} {plan.unit} are done{show(so_far) if begun else ''}):"
+            f" ({tally.total:,} of {total:,} {plan.unit} are done{shown}):"
             f" {provenance()['command']}",
             signal.SIGTERM if request.signum is None else request.signum,
         )
     return Done(results, failures, earlier + time.monotonic() - started, resumed)
 
 
+def _keep_time(work: Path, seconds: float) -> None:
+    (work / SPENT).write_text(json.dumps(seconds), encoding="utf-8")
+
+
 def _spent(work: Path) -> float:
-    """Seconds that earlier pieces took; those of one that was killed are not known."""
+    """Seconds that earlier pieces took; of one that was killed, until the last job that it ended."""
     try:
         return float(json.loads((work / SPENT).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -219,16 +229,16 @@ class _Tally:
 
     def __init__(self, report: Report, done: dict[str, int]) -> None:
         self._report, self._done, self._lock = report, done, threading.Lock()
-        report(self.total, "")
+        report(self.total, "", already=True)
 
     @property
     def total(self) -> int:
         return sum(self._done.values())
 
-    def set(self, name: str, units: int) -> None:
+    def set(self, name: str, units: int, already: bool = False) -> None:
         with self._lock:
             self._done[name] = units
-            self._report(self.total, name)
+            self._report(self.total, name, already=already)
 
 
 def _side_by_side(plan: Plan) -> int | None:

@@ -6,13 +6,52 @@ Times are taken from the monotonic clock, so a jump of the wall clock changes no
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator
-from typing import TextIO
-
-Report = Callable[[int, str], None]
-"""``(units done so far, a few words on how it stands)``"""
+from collections import deque
+from collections.abc import Iterator
+from typing import Protocol, TextIO, runtime_checkable
 
 LINES_EVERY_SECONDS = 5.0
+RATE_OVER_SECONDS = 30.0
+"""Long enough for a steady rate, short enough that compiling at the start is soon forgotten"""
+
+
+@runtime_checkable
+class Report(Protocol):
+    def __call__(self, done: int, words: str, already: bool = False) -> None:
+        """Units done so far, and a few words on how it stands. ``already``: they were done before; time begins here."""
+        ...
+
+
+class _Pace:
+    """How fast it goes: over the last reports, and nothing that was done before."""
+
+    def __init__(self, total: int, unit: str) -> None:
+        self._total, self._unit = total, unit
+        self._reports = deque([(time.monotonic(), 0)])
+
+    def add(self, done: int, already: bool) -> None:
+        now = time.monotonic()
+        if already:
+            self._reports.clear()
+        self._reports.append((now, done))
+        while len(self._reports) > 2 and now - self._reports[1][0] >= RATE_OVER_SECONDS:
+            self._reports.popleft()
+
+    @property
+    def _rate(self) -> float:
+        """Units a second; 0 if nothing has been done yet."""
+        (since, before), (now, done) = self._reports[0], self._reports[-1]
+        return max(done - before, 0) / max(now - since, 1e-9)
+
+    @property
+    def rate(self) -> str:
+        return f"{self._rate:,.0f} {self._unit}/s" if self._rate else ""
+
+    @property
+    def left(self) -> str:
+        """Of a task that is not at its end."""
+        rest = self._total - self._reports[-1][1]
+        return f"{_clock(rest / self._rate)} left" if self._rate and rest > 0 else ""
 
 
 @contextlib.contextmanager
@@ -24,7 +63,7 @@ def progress(title: str, total: int, unit: str, stream: TextIO | None = None) ->
     """
     out = sys.stderr if stream is None else stream
     if out is None or out.closed:  # a process without a standard error
-        yield lambda done, words: None
+        yield _silent
         return
     with (_bar if out.isatty() else _lines)(title, total, unit, out) as report:
         yield report
@@ -33,7 +72,7 @@ def progress(title: str, total: int, unit: str, stream: TextIO | None = None) ->
 @contextlib.contextmanager
 def _bar(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report]:
     from rich.console import Console, RenderableType
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
     from rich.text import Text
 
     class WithWords(Progress):
@@ -53,36 +92,36 @@ def _bar(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report]:
         TaskProgressColumn(),
         TextColumn("{task.completed:,.0f}/{task.total:,.0f} " + unit),
         TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+        TextColumn("{task.fields[left]}"),
     )
     with WithWords(*columns, console=console) as bar:
-        started, task = time.monotonic(), bar.add_task(title, total=total, rate="")
+        task, pace = bar.add_task(title, total=total, rate="", left=""), _Pace(total, unit)
 
-        def report(done: int, words: str) -> None:
-            rate = done / max(time.monotonic() - started, 1e-9)
+        def report(done: int, words: str, already: bool = False) -> None:
+            pace.add(done, already)
             bar.words = words
-            bar.update(task, completed=done, rate=f"{rate:,.0f} {unit}/s")
+            bar.update(task, completed=done, rate=pace.rate, left=pace.left)
 
         yield report
 
 
 @contextlib.contextmanager
 def _lines(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report]:
-    started = shown = time.monotonic()
-    last, written = (0, ""), None
+    shown = time.monotonic()
+    last, written, pace = (0, ""), None, _Pace(total, unit)
 
     def write(done: int, words: str) -> None:
         nonlocal written
         written = (done, words)
-        taken = max(time.monotonic() - started, 1e-9)
         share = f"{100 * done / total:3.0f} %" if total else ""
-        left = f"{_clock(taken * (total - done) / done)} left  " if 0 < done < total else ""
+        parts = (f"{title}: {done:,}/{total:,} {unit} {share}", pace.rate, pace.left, words)
         with contextlib.suppress(OSError, ValueError):
-            stream.write(f"{title}: {done:,}/{total:,} {unit} {share}  {done / taken:,.0f} {unit}/s  {left}{words}\n")
+            stream.write("  ".join(part for part in parts if part) + "\n")
             stream.flush()
 
-    def report(done: int, words: str) -> None:
+    def report(done: int, words: str, already: bool = False) -> None:
         nonlocal shown, last
+        pace.add(done, already)
         last = (done, words)
         if time.monotonic() - shown >= LINES_EVERY_SECONDS:
             shown = time.monotonic()
@@ -91,6 +130,10 @@ def _lines(title: str, total: int, unit: str, stream: TextIO) -> Iterator[Report
     yield report
     if written != last:
         write(*last)
+
+
+def _silent(done: int, words: str, already: bool = False) -> None:
+    pass
 
 
 def _clock(seconds: float) -> str:

@@ -250,6 +250,7 @@ class _Work(NamedTuple):
                 runs.extend(self.begin(agent, SHARE / len(seeds), together, stack) for agent in agents)
                 title = type(agents[0]).__name__ + ("" if self.plan.seeds == 1 else f", {_seeds(going)}")
                 with progress(title, self.plan.steps, "steps") as report:
+                    report(*_standing(runs), already=True)
                     beside(lambda: _in_turn(runs, lambda: report(*_standing(runs))))
             finally:
                 for run in runs:
