@@ -70,7 +70,8 @@ def test_help_imports_nothing_heavy() -> None:
     assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
-COMMANDS = "demo demo-linear evaluate-linear train evaluate runs compare doctor report reproduce check tune".split()
+COMMANDS = ["demo", "demo-linear", "evaluate-linear", "train", "evaluate", "runs"]
+COMMANDS += ["compare", "doctor", "report", "reproduce", "check", "tune"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
