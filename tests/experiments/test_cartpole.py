@@ -30,6 +30,7 @@ from bayesbellman.experiments.control_runs import Runs
 from bayesbellman.experiments.mountain_car.sweep import AGENTS as MOUNTAIN_CAR_AGENTS
 from bayesbellman.experiments.sensitivity.sweep import AXES, MEMBERS, PAPER, SCALE, WEIGHT, group_name
 from bayesbellman.experiments.sparse.baseline import SACS
+from bayesbellman.experiments.sparse.drawing import draw_support
 from bayesbellman.experiments.sparse.outcomes import outcomes, write_runs
 from bayesbellman.experiments.sparse.runs import QUICK, Row, recorded, seen
 from bayesbellman.experiments.sparse.study import runs_of
@@ -204,6 +205,18 @@ def test_solved_is_above_500_ten_times_at_the_end() -> None:
     lost = faked(["a"], 1, np.full((12, 1), np.nan))
     assert not outcomes(lost, SUCCESS)[0].solved
     assert not outcomes(lost, SUCCESS)[0].finite
+
+
+def test_disagreement_that_collapses_is_drawn_on_a_logarithmic_scale() -> None:
+    """On a linear scale all moments but the first would be blank."""
+    arrays = faked(["BAC"], 1, curves(False))
+    labels = []
+    for factor in (1.0, 1_000.0):
+        spread = np.ones((len(arrays["moments"]), 1, *PLANE.shape), np.float32)
+        spread[0] = factor
+        figure = draw_support("BAC", PLANE, {**arrays, "spread": spread}, 0)
+        labels.append(figure.axes[len(spread)].get_ylabel().splitlines()[0])
+    assert labels == ["disagreement, 0 to 1", "disagreement, 1 to 1,000 (log)"]
 
 
 def test_claims_about_agents(tmp_path: Path) -> None:

@@ -15,6 +15,9 @@ from bayesbellman.experiments.statistics import interquartile_mean
 COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, YELLOW, INK)
 ACROSS = 4
 """Panels in a row"""
+FAR_APART = 30.0
+"""Moments whose largest disagreements are further apart than this share a logarithmic scale: on a linear one the later
+ones would be blank."""
 
 
 def groups_of(results: Mapping[str, Arrays]) -> dict[str, dict[str, np.ndarray]]:
@@ -104,16 +107,27 @@ def draw_support(title: str, plane: Plane, found: Arrays, run: int) -> Figure:
         figure = Figure(figsize=(0.6 + 2.1 * len(moments), 4.2))
         figure.suptitle(title)
         panels = figure.subplots(2, len(moments), squeeze=False, sharex=True, sharey=True)
-        largest = float(np.nanmax(np.where(np.isfinite(spread), spread, np.nan), initial=1e-6))
+        norm, scale = _scale(spread)
         for column, moment in enumerate(moments):
             top, bottom = panels[0, column], panels[1, column]
             _image(top, np.where(visits[column] > 0, visits[column], np.nan), extent, LogNorm(1, visits.max() + 1))
-            _image(bottom, spread[column], extent, Normalize(0, largest))
+            _image(bottom, spread[column], extent, norm)
             top.set_title(f"{int(moment):,} steps, {np.mean(visits[column] > 0):.0%}")
             bottom.set_xlabel(plane.across.label)
         panels[0, 0].set_ylabel(f"visits\n{plane.up.label}")
-        panels[1, 0].set_ylabel(f"disagreement, 0 to {largest:.2g}\n{plane.up.label}")
+        panels[1, 0].set_ylabel(f"disagreement, {scale}\n{plane.up.label}")
         return figure
+
+
+def _scale(spread: Float[np.ndarray, "M A V"]) -> tuple[Normalize, str]:
+    """One for all moments, and in words."""
+    finite = np.where(np.isfinite(spread), spread, 0.0)
+    peaks = finite.max(axis=(1, 2), initial=1e-6)
+    largest = float(peaks.max(initial=1e-6))
+    if len(peaks) == 0 or largest <= FAR_APART * peaks.min():
+        return Normalize(0, largest), f"0 to {largest:.2g}"
+    least = float(finite[finite > 0].min())
+    return LogNorm(least, largest), f"{least:.2g} to {largest:,.0f} (log)"
 
 
 def _image(axes, values: Shaped[np.ndarray, "A V"], extent: tuple[float, float, float, float], norm) -> None:
