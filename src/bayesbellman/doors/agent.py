@@ -318,7 +318,7 @@ class Agent(abc.ABC):
 
         ``env``: if it has no name, or another is wanted. Nothing in the file is executed. `learn` begins with an empty
         replay, and so with a warm-up. ``changes``: settings, by name, in place of those of the file; a ``recipe``
-        brings what it stands for, and those that give networks other shapes are refused.
+        brings what it stands for, and those that make another function of the networks are refused.
         """
         from bayesbellman.doors import agents  # noqa: F401  (by now all have their names in `kinds`)
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 OF_A_RUN = "agent.bbo"
 """In a folder that ``bbo train`` left"""
+LEARNT_WITH = ("hidden", "activation", "ensemble_size", "num_critics", "prior_scale", "scale_observations")
+"""Settings that make a function of networks' parameters: with others what was learnt would mean something else"""
 Door = TypeVar("Door", bound="Agent")
 
 
@@ -27,7 +29,6 @@ def write_agent(agent: "Agent", state: Any, path: Path) -> Path:
     """The agent with this state of the pure agent; returns where it is."""
     path = _with_suffix(path)
     path.parent.mkdir(parents=True, exist_ok=True)  # what was learnt is not lost for want of a folder
-    action = agent.spaces.action
     about = {
         "format": FORMAT,
         "version": __version__,
@@ -35,9 +36,7 @@ def write_agent(agent: "Agent", state: Any, path: Path) -> Path:
         "settings": agent.settings(),
         "env": agent.env_name,
         "steps": agent.num_timesteps,
-        "observation_size": agent.spaces.observation.size,
-        "action_size": action.size if isinstance(action, Box) else None,
-        "num_actions": action.number if isinstance(action, Discrete) else None,
+        **_spaces(agent),
     }
     text = np.frombuffer(json.dumps(about).encode(), np.uint8)
     write_arrays(path, {"about": text, **named_arrays(state)})
@@ -66,6 +65,8 @@ def read_agent(
     if env is None and about["env"] is None:
         raise ValueError(f"{path} does not name its environment; {passing}")
     agent = kind(about["env"] if env is None else env, **kind.changed(settings, changes))
+    _refuse_other_functions(path, settings, agent.settings())
+    _refuse_other_spaces(path, about, agent)
     start = agent.pure.init(jax.random.key(0), agent.spaces)
     try:
         state = tree_like(start, arrays)
@@ -75,6 +76,34 @@ def read_agent(
     # observations are scaled as this environment and these settings say, not as those of the file
     agent.stand_at(eqx.tree_at(lambda s: s.scaling, state, start.scaling), steps)
     return agent
+
+
+def _spaces(agent: "Agent") -> dict[str, int | None]:
+    """As a file has them."""
+    action = agent.spaces.action
+    return {
+        "observation_size": agent.spaces.observation.size,
+        "action_size": action.size if isinstance(action, Box) else None,
+        "num_actions": action.number if isinstance(action, Discrete) else None,
+    }
+
+
+def _refuse_other_functions(path: Path, learnt: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    for name in (name for name in LEARNT_WITH if name in learnt):
+        was, given = (json.loads(json.dumps(settings.get(name))) for settings in (learnt, asked))
+        if was != given:
+            raise ValueError(f"{name} is {given}; what {path} holds was learnt with {was}: leave it out")
+
+
+def _refuse_other_spaces(path: Path, about: Mapping[str, Any], agent: "Agent") -> None:
+    words = {"observation_size": "numbers in an observation", "action_size": "in an action", "num_actions": "actions"}
+    for name, size in _spaces(agent).items():
+        if name in about and about[name] != size:
+            where = agent.env_name or "this environment"
+            raise ValueError(
+                f"{path} does not fit {where}, which has {size or 'no'} {words[name]}; it was learnt on"
+                f" {about.get('env') or 'another'}, which has {about[name] or 'no'}"
+            )
 
 
 def _file_meant(path: Path) -> Path:
