@@ -365,12 +365,9 @@ def deep_sea() -> str:
 
 
 def cartpole() -> str:
-    """Every run of the paper's cart-pole; while the study is not finished, what there is of it."""
-    folder = RESULTS / "cartpole"
-    if not folder.exists():
-        folder = RESULTS / "cartpole.part" / "so-far"
-    with (folder / "runs.csv").open(newline="", encoding="utf-8") as file:
-        runs = list(csv.DictReader(file))
+    """Every run of the paper's cart-pole."""
+    folder = _cartpole_folder()
+    runs = _rows(folder / "runs.csv")
     names = ("first_reward", "first_success", "sustained_from")
     header = ("agent", "solved", "first reward", "first success", "above 500 from here on", "final returns")
     lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
@@ -387,6 +384,54 @@ def cartpole() -> str:
     if made.get("unfinished"):
         note += f" Not finished: {', '.join(made['unfinished'])}."
     return "\n".join([*lines, "", note])
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def where_it_helps() -> str:
+    """Solved runs of each pair of agents, over the tasks for which there are results."""
+    lines = ["| task | steps or episodes | with | solved | without | solved |", "|---|---|---|---|---|---|"]
+    sea = {(row["agent"], int(row["size"])): row for row in _rows(RESULTS / "deep_sea" / "summary.csv")}
+    for size in (10, 20, 50):
+        ours, theirs = sea["BootDQN+Prior", size], sea.get(("DQN", size))
+        most, learnt = int(ours["episodes at most"]), f"{ours['learnt']} of {ours['runs']}"
+        other = f"{theirs['learnt']} of {theirs['runs']}" if theirs else "not run"
+        lines.append(f"| Deep Sea, size {size} | {most:,} episodes | BootDQN+Prior | {learnt} | DQN | {other} |")
+    made = json.loads((RESULTS / "mountain_car" / "provenance.json").read_text(encoding="utf-8"))
+    cars = {row["agent"]: f"{row['solved']} of {row['seeds']}" for row in _rows(RESULTS / "mountain_car/summary.csv")}
+    steps = f"{made['settings']['size']['steps']:,} steps"
+    lines.append(f"| sparse MountainCar | {steps} | RP-BBAC | {cars['RP-BBAC']} | SAC | {cars['SAC']} |")
+    folder = _cartpole_folder()
+    made = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    poles = {row["agent"]: f"{row['solved']} of {row['runs']}" for row in _rows(folder / "summary.csv")}
+    steps = f"{made['settings']['size']['steps']:,} steps"
+    other = poles.get("SAC", "not run yet")
+    lines.append(f"| sparse cart-pole | {steps} | RP-BBAC | {poles['RP-BBAC']} | SAC | {other} |")
+    names = (f"[{name}](../results/{name}/report.md)" for name in ("deep_sea", "mountain_car"))
+    cart = f"[{folder.relative_to(RESULTS).parts[0]}](../results/{folder.relative_to(RESULTS)}/report.md)"
+    return "\n".join([*lines, "", f"Commands, commits, machines and seeds: {', '.join(names)}, {cart}."])
+
+
+def step_costs() -> str:
+    """What a step of RP-BBAC costs against one of SAC."""
+    lines = ["| machine | RP-BBAC, us a step | SAC, us a step | ratio |", "|---|---|---|---|"]
+    notes = []
+    for device in ("gpu", "cpu"):
+        result = json.loads((RESULTS / "benchmarks" / f"control_{device}.json").read_text(encoding="utf-8"))
+        alone = {row["contender"]: row["us a step and run"] for row in result["rows"] if row["runs"] == 1}
+        ours, theirs, origin = alone["RP-BBAC, L = 8"], alone["SAC"], result["origin"]
+        lines.append(f"| {origin['machine']} | {ours:,.0f} | {theirs:,.0f} | {ours / theirs:.1f} |")
+        notes.append(f"`{origin['command']}`, commit {origin['commit']}")
+    return "\n".join([*lines, "", f"{' and '.join(notes)}; one run alone, two hidden layers of 256."])
+
+
+def _cartpole_folder() -> Path:
+    """While the study is not finished, what there is of it."""
+    whole = RESULTS / "cartpole"
+    return whole if whole.exists() else RESULTS / "cartpole.part" / "so-far"
 
 
 def _levers(folder: Path, columns: tuple[str, ...]) -> list[str]:
@@ -470,6 +515,8 @@ BLOCKS = {
     "nonlinear": (ROOT / "docs" / "nonlinear_experiments.md", nonlinear),
     "deep_sea": (ROOT / "docs" / "algorithms" / "boot_dqn.md", deep_sea),
     "nonlinear_tuning": (ROOT / "docs" / "nonlinear_experiments.md", nonlinear_tuning),
+    "where_it_helps": (ROOT / "docs" / "where-it-helps.md", where_it_helps),
+    "step_costs": (ROOT / "docs" / "where-it-helps.md", step_costs),
     "cartpole": (ROOT / "docs" / "cartpole-study.md", cartpole),
     "cartpole_levers": (ROOT / "docs" / "cartpole-study.md", cartpole_levers),
     "cartpole_levers_narrow": (ROOT / "docs" / "cartpole-study.md", cartpole_levers_narrow),

@@ -176,6 +176,8 @@ BLOCKS = [
     "deep_sea",
     "nonlinear",
     "nonlinear_tuning",
+    "where_it_helps",
+    "step_costs",
     "cartpole",
     "cartpole_levers",
     "cartpole_levers_narrow",
