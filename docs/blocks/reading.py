@@ -1,0 +1,37 @@
+"""What blocks are made from: tables and facts below results/."""
+
+import csv
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+def table_of(path: Path) -> list[dict[str, str]]:
+    """Of a table with a header."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def facts(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def head(columns: Sequence[str]) -> list[str]:
+    """The first two lines of a table in Markdown."""
+    return [line(columns), "|" + "---|" * len(columns)]
+
+
+def line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def shown(row: Mapping[str, Any], columns: Iterable[str], form: str = ".3g") -> list[str]:
+    """Cells of a benchmark's row: floats in ``form``, all else as it is."""
+    return [f"{row[name]:{form}}" if isinstance(row[name], float) else f"{row[name]}" for name in columns]
+
+
+def made_by(origin: Mapping[str, Any]) -> str:
+    return f"`{origin['command']}`, commit {origin['commit']}, {origin['machine']}"
