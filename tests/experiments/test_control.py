@@ -105,6 +105,11 @@ def test_solved_is_the_first_evaluation_above_ninety(tmp_path: Path) -> None:
     assert verdicts["twenty more", "RP-BBAC"].ok  # 19 of 20
     assert verdicts["paper's five", "SAC"].ok
     assert not verdicts["paper's five", "SAC*"].ok  # missing
+    assert not verdicts["paper's five", "BAC"].ok
+    done.results[job_name("BAC")] = faked("BAC", still)
+    ARTEFACT.analyse(plan(Request(quick=True)), Done(done.results, {}), tmp_path)
+    (verdict,) = (v for v in judge(ARTEFACT.expected(), ARTEFACT.cells(tmp_path)) if "BAC" in v.address)
+    assert verdict.ok  # as the paper has it
     (tmp_path / "seeds.csv").write_text("agent\nx\n")
     with pytest.raises(ValueError, match="is damaged"):
         ARTEFACT.cells(tmp_path)
