@@ -1,5 +1,6 @@
 """Non-linear evaluators: against the linear ones where functions are linear, and against formulas written out."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +13,14 @@ from bayesbellman.core.timescales import PolynomialDecay, TwoTimescales
 from bayesbellman.core.types import Transition
 from bayesbellman.evaluation.gradient_td import GTD2, TDC
 from bayesbellman.evaluation.linear_system import posterior_given_omega, transition_statistics
-from bayesbellman.evaluation.nonlinear_bbo import GradientFormBBO, TwoTimescaleBBO, bellman_samples, two_timescale_bbo
+from bayesbellman.evaluation.nonlinear_bbo import (
+    AbstractNonlinearBBO,
+    GradientFormBBO,
+    NonlinearState,
+    TwoTimescaleBBO,
+    bellman_samples,
+    two_timescale_bbo,
+)
 from bayesbellman.evaluation.nonlinear_td import NonlinearTD
 from bayesbellman.evaluation.objectives import linear_msbbe_gradient, sampled_msbbe_gradient
 from bayesbellman.nn.mlp import MLP, LinearFunction
@@ -29,6 +37,13 @@ def batch() -> Transition:
     return Transition(
         jnp.asarray(V), None, jnp.asarray(REWARDS), jnp.full(ROWS, GAMMA), jnp.asarray(0.5 * V_NEXT), jnp.ones(ROWS)
     )
+
+
+def off_policy() -> Transition:
+    """The same with importance weights that differ, and an end."""
+    weights = jnp.asarray(np.random.default_rng(2).uniform(0.2, 2.0, size=ROWS))
+    ended = batch().discount.at[4].set(0.0)
+    return eqx.tree_at(lambda data: (data.discount, data.weight), batch(), (ended, weights))
 
 
 def zeros(key: jax.Array) -> LinearFunction:
@@ -75,21 +90,87 @@ def test_direct_bbo_sets_omega_to_phi(x64: None) -> None:
     np.testing.assert_allclose(state.omega.weights, exact_omega(), rtol=1e-6)
 
 
+PHI, OMEGA, CENTRE = np.array([0.2, 0.5, -0.3]), np.array([0.7, -1.2, 0.4]), np.array([0.1, 0.0, -0.6])
+PULL = 1 / (PRIOR_VARIANCE * ROWS)
+"""Twice the weight of the prior beside the mean over the data: its slope, per distance from its centre"""
+
+
+def away_from_the_fixed_point(estimator: AbstractNonlinearBBO) -> NonlinearState:
+    """With an operator, an omega and a centre of the prior that are not the same."""
+    places = tuple(LinearFunction(jnp.asarray(x)) for x in (PHI, CENTRE, OMEGA))
+    return eqx.tree_at(lambda s: (s.posterior.phi, s.posterior.anchor, s.omega), estimator.init(KEY), places)
+
+
+def lower_slope(centre: np.ndarray) -> np.ndarray:
+    """At PHI, for the data that OMEGA makes."""
+    data = jax.tree.map(np.asarray, off_policy())
+    errors = data.reward + data.discount * (data.next_observation @ OMEGA) - V @ PHI
+    return -V.T @ (data.weight * errors) / ROWS + PULL * (PHI - centre)
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_one_update_of_two_timescales_by_hand(moving: bool, x64: None) -> None:
+    """The prior is centred on what it was centred on or, if its centre moves, on omega; then omega follows phi."""
+    lower = gaussian_map(optax.sgd(0.3))
+    rule = TwoTimescaleBBO(posterior=lower, slow=optax.sgd(0.2), slow_size=0.5, moving_anchor=moving)
+    after, metrics = rule.update(KEY, away_from_the_fixed_point(rule), off_policy())
+    phi = PHI - 0.3 * lower_slope(OMEGA if moving else CENTRE)
+    omega = OMEGA - 0.1 * (OMEGA - phi)
+    np.testing.assert_allclose(after.posterior.phi.weights, phi, rtol=1e-10)
+    np.testing.assert_allclose(after.omega.weights, omega, rtol=1e-10)
+    np.testing.assert_allclose(metrics["gap"], np.linalg.norm(OMEGA - phi), rtol=1e-10)
+    ball = TwoTimescaleBBO(posterior=lower, slow=optax.sgd(0.2), slow_size=0.5, radius=0.7, moving_anchor=moving)
+    kept, _ = ball.update(KEY, away_from_the_fixed_point(ball), off_policy())
+    np.testing.assert_allclose(kept.omega.weights, 0.7 * omega / np.linalg.norm(omega), rtol=1e-10)
+
+
+def test_each_timescale_has_its_own_steps_and_both_have_the_ball(x64: None) -> None:
+    """Two updates: steps of 0.5 and 0.5 / 2^0.6 on the way to phi, of 0.1 and 0.1 / 2^0.9 on omega's."""
+    timescales = TwoTimescales(PolynomialDecay(0.5, 0.6), PolynomialDecay(0.1, 0.9))
+    free, ball = (two_timescale_bbo(zeros, timescales, radius=radius) for radius in (float("inf"), 0.02))
+    phi, omega, state = np.zeros(3), np.zeros(3), free.init(KEY)
+    for k in (1, 2):
+        phi = phi + 0.5 * k**-0.6 * V.T @ (REWARDS + GAMMA * 0.5 * V_NEXT @ omega - V @ phi) / ROWS
+        omega = omega - 0.1 * k**-0.9 * (omega - phi)
+        state, _ = free.update(KEY, state, batch())
+    np.testing.assert_allclose(state.posterior.phi.weights, phi, rtol=1e-10)
+    np.testing.assert_allclose(state.omega.weights, omega, rtol=1e-10)
+    kept, _ = ball.update(KEY, ball.start(LinearFunction(jnp.asarray(OMEGA))), batch())
+    for network in (kept.posterior.phi, kept.omega):
+        np.testing.assert_allclose(np.linalg.norm(network.weights), 0.02, rtol=1e-10)
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_gradient_form_with_damping_and_a_moving_centre_by_hand(moving: bool, x64: None) -> None:
+    """``dphi*/domega`` from the matrices written out; a centre that moves with omega pulls phi along."""
+    damping, data = 0.2, jax.tree.map(np.asarray, off_policy())
+    rule = GradientFormBBO(
+        posterior=gaussian_map(optax.sgd(0.3)), slow=optax.sgd(0.1), damping=damping, moving_anchor=moving
+    )
+    state = away_from_the_fixed_point(rule)
+    found = rule.msbbe_gradient(state.omega, state.posterior, off_policy())
+    weighted = data.weight[:, None] * V / ROWS
+    mixed = weighted.T @ (data.discount[:, None] * data.next_observation) + (PULL if moving else 0.0) * np.eye(3)
+    hessian = weighted.T @ V + (PULL + damping) * np.eye(3)
+    direct = weighted.T @ V @ (OMEGA - PHI)
+    np.testing.assert_allclose(found.weights, direct - mixed.T @ np.linalg.solve(hessian, direct), rtol=1e-7)
+
+
 @pytest.mark.parametrize("through", ["implicit", "unrolled"])
 def test_gradient_form_has_the_closed_form_s_gradient(through: str, x64: None) -> None:
     """At the exact phi*(omega); unrolling 2,000 steps of a contraction is as good as its limit."""
-    omega = LinearFunction(jnp.asarray([0.7, -1.2, 0.4]))
+    omega, data = LinearFunction(jnp.asarray([0.7, -1.2, 0.4])), off_policy()
     model = ConjugatePosterior.isotropic(3, PRIOR_VARIANCE)
-    samples = bellman_samples(omega, batch())
+    samples = bellman_samples(omega, data)
     phi, _ = model.update(KEY, model.init(KEY), samples)
     optimiser = optax.sgd(0.3)
     estimator = GradientFormBBO(
         posterior=gaussian_map(optimiser), slow=optax.sgd(0.1), through=through, unrolled_steps=2000, unrolled_size=0.3
     )
     at = MAPState(LinearFunction(phi.mean), zeros(KEY), optimiser.init(omega))
-    found = estimator.msbbe_gradient(omega, at, batch()).weights
-    second_moment = jnp.asarray(V.T @ V / ROWS)
-    expected = linear_msbbe_gradient(model, transition_statistics(batch()), omega.weights, second_moment)
+    found = estimator.msbbe_gradient(omega, at, data).weights
+    second_moment = jnp.asarray(V.T @ (np.asarray(data.weight)[:, None] * V) / ROWS)
+    expected = linear_msbbe_gradient(model, transition_statistics(data), omega.weights, second_moment)
     np.testing.assert_allclose(found, expected, rtol=1e-7)
 
 
@@ -140,28 +221,48 @@ def test_directions_against_formulas_with_explicit_hessians(correction: str, x64
     network = MLP.glorot(KEY, 3, (4,), jnp.tanh)
     flat, unravel = ravel_pytree(network)
     zeta_flat = jnp.asarray(np.random.default_rng(1).normal(size=flat.shape))
-    data = batch()
+    data = off_policy()
     estimator = NonlinearTD(lambda key: network, correction, optax.sgd(1.0))
     descent, ascent, delta = estimator.directions(network, unravel(zeta_flat), data)
 
     def value(parameters: jax.Array, observation: jax.Array) -> jax.Array:
         return unravel(parameters)(observation)
 
+    errors = [
+        data.reward[i] + data.discount[i] * value(flat, data.next_observation[i]) - value(flat, data.observation[i])
+        for i in range(ROWS)
+    ]
+    np.testing.assert_allclose(delta, errors, rtol=1e-9)
     omega_direction, zeta_direction = 0.0, 0.0
     for i in range(ROWS):
+        share = data.weight[i] / ROWS
         slope = jax.grad(value)(flat, data.observation[i])
-        next_slope = GAMMA * jax.grad(value)(flat, data.next_observation[i])
+        next_slope = data.discount[i] * jax.grad(value)(flat, data.next_observation[i])
         d = slope @ zeta_flat
         h = (delta[i] - d) * (jax.hessian(value)(flat, data.observation[i]) @ zeta_flat)
         omega_direction += {
-            "none": delta[i] * slope,
-            "tdc": delta[i] * slope - next_slope * d - h,
-            "gtd2": (slope - next_slope) * d - h,
-        }[correction] / ROWS
-        zeta_direction += (delta[i] - d) * slope / ROWS
+            "none": share * delta[i] * slope,
+            "tdc": share * (delta[i] * slope - next_slope * d - h),
+            "gtd2": share * ((slope - next_slope) * d - h),
+        }[correction]
+        zeta_direction += share * (delta[i] - d) * slope
     np.testing.assert_allclose(-ravel_pytree(descent)[0], omega_direction, rtol=1e-9, atol=1e-12)
     if correction != "none":
         np.testing.assert_allclose(ravel_pytree(ascent)[0], zeta_direction, rtol=1e-9, atol=1e-12)
+
+
+def test_scaled_zeta_ascends_by_the_mean_square_of_gradients(x64: None) -> None:
+    """Those of a linear function are its features. omega's direction, and its ball, have nothing to do with it."""
+    omega, zeta = LinearFunction(jnp.asarray([0.3, -0.2, 0.9])), LinearFunction(jnp.asarray([0.5, 0.1, -0.4]))
+    plain, scaled = (NonlinearTD(zeros, "tdc", optax.sgd(1.0), radius=0.5, scaled_zeta=on) for on in (False, True))
+    descent, ascent, _ = plain.directions(omega, zeta, off_policy())
+    same, smaller, _ = scaled.directions(omega, zeta, off_policy())
+    np.testing.assert_allclose(smaller.weights * np.mean(np.sum(V**2, axis=1)), ascent.weights, rtol=1e-10)
+    np.testing.assert_array_equal(same.weights, descent.weights)
+    after, _ = plain.update(KEY, eqx.tree_at(lambda s: (s.omega, s.zeta), plain.init(KEY), (omega, zeta)), off_policy())
+    moved = omega.weights - descent.weights
+    np.testing.assert_allclose(after.omega.weights, 0.5 * moved / np.linalg.norm(moved), rtol=1e-10)
+    np.testing.assert_allclose(after.zeta.weights, zeta.weights + ascent.weights, rtol=1e-10)
 
 
 @pytest.mark.parametrize("values", ["linear", "network"])
@@ -172,7 +273,7 @@ def test_the_sampled_gradient_is_unbiased(values: str, x64: None) -> None:
     20,000 repetitions, one sample for the first factor and two for the covariance.
     """
     model = ConjugatePosterior.isotropic(3, PRIOR_VARIANCE)
-    data, statistics = batch(), transition_statistics(batch())
+    data, statistics = off_policy(), transition_statistics(off_policy())
     network = LinearFunction(jnp.asarray([0.7, -1.2, 0.4]))
     if values == "network":
         network = jax.tree.map(lambda x: x.astype(float), MLP.glorot(KEY, 3, (4,), jnp.tanh))
@@ -181,7 +282,7 @@ def test_the_sampled_gradient_is_unbiased(values: str, x64: None) -> None:
 
     def posterior_mean(omega) -> jax.Array:
         targets = data.reward + data.discount * omega(data.next_observation)
-        return jnp.linalg.solve(jnp.eye(3) / PRIOR_VARIANCE + gram, data.observation.T @ targets)
+        return jnp.linalg.solve(jnp.eye(3) / PRIOR_VARIANCE + gram, data.observation.T @ (data.weight * targets))
 
     def msbbe(omega) -> jax.Array:
         return 0.5 * jnp.mean((omega(inputs) - inputs @ posterior_mean(omega)) ** 2)
