@@ -14,10 +14,11 @@ import pytest
 from tests.contracts.promises import assert_close
 
 from bayesbellman.control.bbac import BBAC, two_of
-from bayesbellman.control.parts import shown
+from bayesbellman.control.boot_dqn import BootDQN
+from bayesbellman.control.parts import Optimised, shown, tuned_temperature
 from bayesbellman.control.sac import SAC
 from bayesbellman.core.types import Transition
-from bayesbellman.envs.spaces import Spaces, box
+from bayesbellman.envs.spaces import Discrete, Spaces, box
 from bayesbellman.nn.actors import TanhGaussian
 
 KEY = jax.random.key(0)
@@ -92,7 +93,11 @@ def test_sac(num_critics: int) -> None:
         return jnp.mean(alpha * drawn.log_prob - reduce(jnp.minimum, values))
 
     assert_close(after.actor.memory[0].mu, a_tenth(jax.grad(actor_loss)(actor)))
-    assert_temperature_follows(after.log_temperature.memory, actor.sample(actor_key, data.observation).log_prob)
+    psi = after.critics.members.phi
+    assert_close(after.omega, jax.tree.map(lambda o, p: o + 5e-3 * (p - o), state.omega, psi))
+    log_prob = actor.sample(actor_key, data.observation).log_prob
+    np.testing.assert_allclose(metrics["entropy"], -np.mean(log_prob), rtol=1e-5)
+    assert_temperature_follows(after.log_temperature.memory, log_prob)
 
 
 def test_bbac() -> None:
@@ -139,4 +144,45 @@ def test_bbac() -> None:
         gradient = jax.grad(policy_loss)(one(policies, number))
         assert_close(one(after.policies.memory[0].mu, number), a_tenth(gradient))
     behaviour = one(policies, 3).sample(jax.random.split(policy_key, 4)[3], data.observation)
+    np.testing.assert_allclose(metrics["entropy"], -np.mean(behaviour.log_prob), rtol=1e-5)
     assert_temperature_follows(after.log_temperature.memory, behaviour.log_prob)
+
+
+@pytest.mark.parametrize(("given", "target"), [(None, -3.0), (-0.25, -0.25)])
+def test_a_temperature_has_its_target_and_takes_a_step_of_the_rate(given: float | None, target: float) -> None:
+    """The target is minus the number of actions, or what is given; Adam's first step is the rate, whatever the slope.
+
+    ``log pi`` is 1 on average: with a target of -3 the entropy is enough and the temperature falls, with -0.25 it
+    rises.
+    """
+    after = tuned_temperature(Optimised.fresh(jnp.zeros(())), jnp.array([0.5, 1.5]), 3, given, 0.01)
+    np.testing.assert_allclose(after.memory[0].mu, -0.1 * (1 + target), rtol=1e-6)
+    np.testing.assert_allclose(after.parameters, 0.01 * np.sign(1 + target), rtol=1e-5)
+
+
+AGENTS = {
+    "BBAC": (BBAC, {"ensemble_size": 2}, SPACES.action),
+    "SAC": (SAC, {}, SPACES.action),
+    "BootDQN": (BootDQN, {"ensemble_size": 2}, Discrete(3)),
+}
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_networks_see_observations_and_successors_scaled(name: str) -> None:
+    """With bounds of 4 and 0.5, all is as without scaling on observations that were divided by them."""
+    make, settings, actions = AGENTS[name]
+    agent, bounds, data = make(hidden=(4,), **settings), np.array([4.0, 0.5], np.float32), batch()
+    if isinstance(actions, Discrete):
+        data = eqx.tree_at(lambda d: d.action, data, jnp.arange(ROWS) % 3)
+    wide = eqx.tree_at(lambda d: (d.observation, d.next_observation), data, replace_fn=lambda x: bounds * x)
+    state = jax.jit(lambda: agent.init(KEY, Spaces(box((-bounds).tolist(), bounds.tolist()), actions)))()
+    plain = eqx.tree_at(lambda s: (s.scaling.low, s.scaling.high), state, (-jnp.ones(2), jnp.ones(2)))
+
+    @jax.jit
+    def all_of_it(state: Any, data: Transition) -> Any:
+        acted = agent.act(KEY, state, jnp.asarray(0), data.observation[0])
+        values = agent.values(state, data.observation, data.action)
+        after, metrics = agent.update(KEY, state, data, jnp.arange(ROWS))
+        return acted, values, metrics, after.omega
+
+    assert_close(all_of_it(state, wide), all_of_it(plain, data))
