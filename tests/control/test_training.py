@@ -321,6 +321,19 @@ def test_densities_of_squashed_gaussians_are_those_of_the_change_of_variables(x6
     assert np.isfinite(np.asarray(far.sample(KEY, 10 * observation).log_prob)).all()
 
 
+def test_perturbed_actions_have_a_share_of_the_noise_and_deviations_have_bounds(x64: None) -> None:
+    actor = TanhGaussian.glorot(KEY, 2, 1, (8,))
+    observation = jnp.array([0.3, -0.2])
+    mean, log_std = actor.moments(observation)
+    sampled, half = actor.sample(KEY, observation).action, actor.perturbed(KEY, observation, 0.5)
+    np.testing.assert_allclose(jnp.arctanh(half) - mean, 0.5 * (jnp.arctanh(sampled) - mean), rtol=1e-5)
+    assert float(jnp.abs(jnp.arctanh(half) - mean)[0]) > 0.01
+    assert -20 < float(log_std[0]) < 2
+    bias = jnp.array([0.0, 50.0])
+    loud, silent = (eqx.tree_at(lambda a: a.network.biases[-1], actor, sign * bias) for sign in (1, -1))
+    assert [float(one.moments(observation)[1][0]) for one in (loud, silent)] == [2.0, -20.0]
+
+
 def test_replay_is_a_ring() -> None:
     def transition(number: int) -> Transition:
         x = jnp.asarray(float(number))

@@ -13,3 +13,8 @@ def test_bounds_become_one_and_the_rest_stays() -> None:
     scaling = Scaling(low, high)
     found = scaling(jnp.array([[2.0, 0.0, 7.0, 5.0, 3.0], [0.0, 0.5, -7.0, 5.0, -3.0]]))
     np.testing.assert_allclose(found, [[1.0, -1.0, 7.0, 5.0, 3.0], [0.0, 0.0, -7.0, 5.0, -3.0]])
+
+
+def test_bounds_a_million_apart_stand_for_infinity() -> None:
+    scaling = Scaling(jnp.array([-4e5, -6e5]), jnp.array([4e5, 6e5]))
+    np.testing.assert_allclose(scaling(jnp.array([2e5, 2e5])), [0.5, 2e5], rtol=1e-6)

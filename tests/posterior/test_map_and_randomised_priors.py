@@ -109,6 +109,39 @@ def test_phi_stays_in_its_ball(x64: None) -> None:
     np.testing.assert_allclose(jnp.linalg.norm(state.phi.weights), 0.1, rtol=1e-9)
 
 
+@pytest.mark.parametrize("prior", ["anchored", "function"])
+def test_predictions_are_the_members_by_hand(prior: str, x64: None) -> None:
+    """Their mean and variance, the noise apart; a prior function counts prior_scale times. Samples are members, all
+    alike: the standard error of a count of 3,000 draws among three is sqrt(3,000 * 2/9), 26."""
+    posterior = RandomisedPrior(member(), 3, prior, 2.5)
+    state = posterior.init(KEY)
+    coefficients = np.asarray(state.members.phi.weights)
+    if state.priors is not None:
+        coefficients = coefficients + 2.5 * np.asarray(state.priors.weights)
+    values = coefficients @ V.T
+    found = posterior.predict(state, jnp.asarray(V))
+    np.testing.assert_allclose(found.mean, values.mean(0), rtol=1e-10)
+    np.testing.assert_allclose(found.epistemic, values.var(0), rtol=1e-10)
+    np.testing.assert_allclose(found.aleatoric, NOISE)
+    draw = jax.jit(jax.vmap(lambda key: posterior.sample(key, state)(jnp.asarray(V))))
+    gaps = np.abs(np.asarray(draw(jax.random.split(KEY, 3_000)))[:, None] - values).max(axis=2)
+    assert (gaps.min(axis=1) < 1e-12).all()
+    assert np.abs(np.bincount(gaps.argmin(axis=1), minlength=3) - 1_000).max() < 5 * np.sqrt(3_000 * 2 / 9)
+
+
+def test_a_point_has_the_noise_s_variance_alone_and_moves_by_its_step_size(x64: None) -> None:
+    """One step of plain descent, 0.3 times 0.4 of the slope."""
+    estimate = member(step_size=0.4)
+    state = estimate.init(KEY)
+    found = estimate.predict(state, jnp.asarray(V))
+    np.testing.assert_array_equal(found.epistemic, 0.0)
+    np.testing.assert_allclose(found.aleatoric, NOISE)
+    phi = np.asarray(state.phi.weights)  # where the prior is centred, too
+    slope = -V.T @ (WEIGHTS * (TARGETS - V @ phi)) / (ROWS * NOISE)
+    after, _ = estimate.update(KEY, state, samples())
+    np.testing.assert_allclose(after.phi.weights, phi - 0.4 * 0.3 * slope, rtol=1e-10)
+
+
 def test_any_network_and_optimiser_on_plain_regression() -> None:
     """A network of 32 tanh units on a sine, with Adam: the error falls below a tenth of the targets' variance."""
     with jax.numpy_dtype_promotion("standard"):  # inside optax's Adam
