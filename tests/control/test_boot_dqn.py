@@ -5,10 +5,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.contracts.promises import assert_same_bits, differs
+from tests.contracts.promises import assert_close, assert_same_bits, differs
 
 from bayesbellman.control.boot_dqn import BootDQN, BootDQNState
-from bayesbellman.control.parts import shown
+from bayesbellman.control.parts import scaled, shown
 from bayesbellman.control.train import Training
 from bayesbellman.core.types import Transition
 from bayesbellman.data.transition import transition_of
@@ -104,7 +104,40 @@ def test_the_action_of_the_mean_and_each_members_own() -> None:
     assert int(best(state, observation)) == 2
     act = jax.jit(agent.act)
     assert [int(act(KEY, state, jnp.asarray(member), observation)) for member in (0, 1)] == [1, 2]
+    drawn = np.asarray(jax.jit(agent.draw)(KEY, state, jnp.zeros((1_000, 2))))  # a member for each observation
+    assert set(drawn.tolist()) == {1, 2}
+    assert abs((drawn == 1).sum() - 500) < 5 * np.sqrt(1_000 / 4)
     np.testing.assert_allclose(agent.values(state, observation, jnp.asarray(2, jnp.int32)), [0.0, 70.0])
+
+
+def test_an_update_by_hand() -> None:
+    """Each member's gradient: weights, its mask, its noise on targets, its prior function and the pull of lambda; Adam
+    remembers a tenth of it, and its first step is the learning rate against the gradient's sign."""
+    settings = {"prior_scale": 10.0, "prior_weight": 0.02, "target_noise": 0.3, "bootstrap": 0.5, "learning_rate": 0.07}
+    agent = BootDQN(**settings, **TINY)
+    state, index = started(agent), jnp.arange(40, 44)
+    data = eqx.tree_at(lambda d: d.weight, four_ends(), jnp.array([0.5, 1.0, 2.0, 3.0]))
+    after, _ = jax.jit(lambda state: agent.update(KEY, state, data, index))(state)
+    masks = shown(state.mask_key, 2, 0.5, index)
+    assert 0 < float(masks.mean()) < 1
+    seen = scaled(data, state.scaling)
+    inputs, noiseless = (seen.observation, seen.action), jax.jit(lambda state: agent._targets(state, seen))(state)
+    for member in (0, 1):
+        pick = lambda tree, m=member: jax.tree.map(lambda x: x[m], tree)  # noqa: E731
+        noise = [jax.random.normal(jax.random.fold_in(state.posterior.noise_keys[member], i)) for i in index]
+        targets = noiseless[member] + 0.3 * jnp.stack(noise) / jnp.sqrt(data.weight)
+        prior = 10.0 * pick(state.posterior.priors)(inputs)
+
+        def loss(psi: ActionValues, t: jax.Array = targets, p: jax.Array = prior, m: int = member) -> jax.Array:
+            penalty = sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(psi))
+            return 0.5 * jnp.mean(data.weight * masks[m] * (t - psi(inputs) - p) ** 2) + 0.02 * penalty
+
+        psi = pick(state.posterior.members.phi)
+        gradient = jax.jit(jax.grad(loss))(psi)
+        memory = jax.tree.map(lambda g: 0.1 * g, gradient)
+        assert_close(pick(after.posterior.members.optimiser[0].mu), memory)
+        moved = jax.tree.map(lambda p, g: p - 0.07 * g / (jnp.abs(g) + 1e-8), psi, gradient)
+        assert_close(pick(after.posterior.members.phi), moved)
 
 
 def test_targets_are_copied_every_so_many_updates() -> None:

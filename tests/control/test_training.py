@@ -18,6 +18,7 @@ from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import CHUNK, Training
 from bayesbellman.core.types import Transition
 from bayesbellman.data.replay import Replay
+from bayesbellman.envs.cart_pole_balance import CartPoleBalance
 from bayesbellman.envs.deep_sea import DeepSea
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.envs.spaces import Discrete, Spaces, box
@@ -72,7 +73,7 @@ def programs(name: str):
 
 def run(name: str, pieces: list[int], seed: int = 0):
     init, advance = programs(name)
-    state, _ = advance(init(jax.random.key(seed)), jnp.asarray(20), False)
+    state, trace = advance(init(jax.random.key(seed)), jnp.asarray(20), False)
     for piece in pieces:
         state, trace = advance(state, jnp.asarray(piece), True)
     return state, trace
@@ -255,6 +256,11 @@ def test_episodes_are_counted_and_reset() -> None:
     np.testing.assert_allclose(stored, 0.99, rtol=1e-6)  # a time limit is not an end
     gap = np.asarray(state.replay.ring.next_observation)[9] - np.asarray(state.replay.ring.observation)[10]
     assert np.abs(gap).max() > 1e-4  # the true successor was kept, not the start that followed it
+    rewards, actions = (np.asarray(x)[:35] for x in (state.replay.ring.reward, state.replay.ring.action))
+    np.testing.assert_allclose(trace.returns[:3], rewards[:30].reshape(3, 10).sum(axis=1), rtol=1e-5)
+    np.testing.assert_allclose(state.episode_return, rewards[30:].sum(), rtol=1e-5)
+    assert actions.min() < -0.8  # of 35 uniform ones
+    assert actions.max() > 0.8
 
 
 def test_evaluation_plays_whole_episodes() -> None:
@@ -267,6 +273,42 @@ def test_evaluation_plays_whole_episodes() -> None:
     assert training.play(KEY, zero, 3, 1000, 0).lengths.tolist() == [25, 25, 25]
     assert training.play(KEY, zero, 3, 20, 0).lengths.tolist() == [20, 20, 20]  # the longest that was asked for
     assert float(training.disagreement(KEY, run("SAC", [3])[0])) >= 0
+
+
+def test_what_is_played_ends_with_its_episode_and_the_rest_is_discounted() -> None:
+    """Poles that are pushed one way fall after different numbers of steps, each of which earns 1."""
+    env = CartPoleBalance(start=0.15)
+    training = Training(BootDQN(ensemble_size=1, discount=0.9, **SMALL), env, batch_size=8, buffer_size=64)
+    state = jax.jit(training.init)(KEY)
+    parts = (state.agent.posterior.members.phi, state.agent.posterior.priors)
+    state = eqx.tree_at(
+        lambda s: (s.agent.posterior.members.phi, s.agent.posterior.priors),
+        state,
+        jax.tree.map(jnp.zeros_like, parts),
+    )
+    played = jax.jit(lambda key: training.play(key, state, 6, 100, 3))(KEY)
+    lengths = np.asarray(played.lengths)
+    assert 3 < lengths.min() < lengths.max() < 100
+    np.testing.assert_array_equal(played.returns, lengths)
+    np.testing.assert_array_equal(played.rewards, np.ones((6, 3)))
+    np.testing.assert_allclose(played.rest, (1 - 0.9 ** (lengths - 3)) / (1 - 0.9), rtol=1e-5)
+    assert (np.abs(played.observations[:, 0]) <= 0.15).all()
+    assert differs(played.observations[:, 0], played.observations[:, 2])
+
+
+def test_metrics_are_means_over_updates_and_disagreement_is_among_members() -> None:
+    _, advance = programs("SAC")
+    start, _ = run("SAC", [])
+    first, one = advance(start, jnp.asarray(1), True)
+    _, two = advance(first, jnp.asarray(1), True)
+    state, both = advance(start, jnp.asarray(2), True)
+    for name, mean in both.metrics.items():
+        np.testing.assert_allclose(mean, (one.metrics[name] + two.metrics[name]) / 2, rtol=1e-5)
+    assert float(one.metrics["critic_loss"]) != float(two.metrics["critic_loss"])
+    training = Training(AGENTS["SAC"], MountainCar(), batch_size=8, buffer_size=64, warmup=20)
+    seen = state.replay.sample(KEY, 8).transitions
+    values = np.asarray(training.agent.values(state.agent, seen.observation, seen.action))
+    np.testing.assert_allclose(training.disagreement(KEY, state), np.mean(np.abs(values[0] - values[1])) / 2, rtol=1e-4)
 
 
 def test_actions_reach_the_environments_bounds() -> None:

@@ -117,6 +117,7 @@ def test_predictions_are_the_members_by_hand(prior: str, x64: None) -> None:
     state = posterior.init(KEY)
     coefficients = np.asarray(state.members.phi.weights)
     if state.priors is not None:
+        assert not np.isclose(coefficients, state.priors.weights).any()  # a draw of its own
         coefficients = coefficients + 2.5 * np.asarray(state.priors.weights)
     values = coefficients @ V.T
     found = posterior.predict(state, jnp.asarray(V))
