@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.contracts.promises import assert_close
+from tests.contracts.promises import assert_close, leaves
 
 from bayesbellman.control.bbac import BBAC, two_of
 from bayesbellman.control.boot_dqn import BootDQN
@@ -24,6 +24,8 @@ from bayesbellman.nn.actors import TanhGaussian
 KEY = jax.random.key(0)
 SPACES = Spaces(box([-1.0, -1.0], [1.0, 1.0]), box([-3.0], [3.0]))  # observations are scaled to what they are
 ROWS, LOG_TEMPERATURE, TARGET_ENTROPY = 6, -0.7, -1.0
+RATE = 0.02
+"""Of learning; no agent's default"""
 
 
 @pytest.fixture(autouse=True)
@@ -60,15 +62,24 @@ def a_tenth(gradient: Any) -> Any:
     return jax.tree.map(lambda x: 0.1 * x, gradient)
 
 
-def assert_temperature_follows(memory: Any, log_prob: jax.Array) -> None:
+def assert_stepped(before: Any, after: Any, gradient: Any) -> None:
+    """Adam's first step is the rate against the gradient's sign, however large that is if it is not tiny."""
+    for old, new, slope in zip(*map(leaves, (before, after, gradient)), strict=True):
+        steep = np.abs(slope) > 1e-4
+        np.testing.assert_allclose((new - old)[steep], -RATE * np.sign(slope[steep]), rtol=1e-3)
+
+
+def assert_temperature_follows(after: Optimised, log_prob: jax.Array) -> None:
     """``d/d log alpha`` of ``-log alpha mean(log pi + target)``: with too little entropy alpha must rise."""
-    np.testing.assert_allclose(memory[0].mu, -0.1 * (np.mean(log_prob) + TARGET_ENTROPY), rtol=1e-5)
+    gradient = -(np.mean(log_prob) + TARGET_ENTROPY)
+    np.testing.assert_allclose(after.memory[0].mu, 0.1 * gradient, rtol=1e-5)
+    assert_stepped(jnp.asarray(LOG_TEMPERATURE), after.parameters, jnp.asarray(gradient))
 
 
 @pytest.mark.parametrize("num_critics", [2, 1])
 def test_sac(num_critics: int) -> None:
     """Targets: the least of omega's values and, less the temperature's share, the log-density; nothing at an end."""
-    agent, data = SAC(num_critics=num_critics, hidden=(8,)), batch()
+    agent, data = SAC(num_critics=num_critics, hidden=(8,), learning_rate=RATE), batch()
     state = begun(agent)
     assert agent.values(state, data.observation, data.action).shape == (num_critics, ROWS)
     after, metrics = jax.jit(lambda state: agent.update(KEY, state, data, jnp.arange(ROWS)))(state)
@@ -85,24 +96,29 @@ def test_sac(num_critics: int) -> None:
     members = [one(state.critics.members.phi, c) for c in critics]
     np.testing.assert_allclose(metrics["critic_loss"], np.mean([critic_loss(psi) for psi in members]), rtol=1e-5)
     for c in critics:
-        assert_close(one(after.critics.members.optimiser[0].mu, c), a_tenth(jax.grad(critic_loss)(members[c])))
+        gradient = jax.grad(critic_loss)(members[c])
+        assert_close(one(after.critics.members.optimiser[0].mu, c), a_tenth(gradient))
+        assert_stepped(members[c], one(after.critics.members.phi, c), gradient)
 
     def actor_loss(actor: TanhGaussian) -> jax.Array:
         drawn = actor.sample(actor_key, data.observation)
         values = [one(after.critics.members.phi, c)((data.observation, drawn.action)) for c in critics]
         return jnp.mean(alpha * drawn.log_prob - reduce(jnp.minimum, values))
 
-    assert_close(after.actor.memory[0].mu, a_tenth(jax.grad(actor_loss)(actor)))
+    gradient = jax.grad(actor_loss)(actor)
+    assert_close(after.actor.memory[0].mu, a_tenth(gradient))
+    assert_stepped(actor, after.actor.parameters, gradient)
     psi = after.critics.members.phi
     assert_close(after.omega, jax.tree.map(lambda o, p: o + 5e-3 * (p - o), state.omega, psi))
     log_prob = actor.sample(actor_key, data.observation).log_prob
     np.testing.assert_allclose(metrics["entropy"], -np.mean(log_prob), rtol=1e-5)
-    assert_temperature_follows(after.log_temperature.memory, log_prob)
+    assert_temperature_follows(after.log_temperature, log_prob)
 
 
 def test_bbac() -> None:
     """With a prior that weighs something, target noise and masks: each member has its own of all three."""
-    agent = BBAC(ensemble_size=3, prior_scale=10.0, prior_weight=0.02, target_noise=0.3, bootstrap=0.5, hidden=(8,))
+    settings = {"prior_scale": 10.0, "prior_weight": 0.02, "target_noise": 0.3, "bootstrap": 0.5}
+    agent = BBAC(ensemble_size=3, hidden=(8,), learning_rate=RATE, **settings)
     state, data, index = begun(agent), batch(), jnp.arange(40, 40 + ROWS)
     after, metrics = jax.jit(lambda state: agent.update(KEY, state, data, index))(state)
     next_key, _, policy_key, pair_key = jax.random.split(KEY, 4)
@@ -128,7 +144,9 @@ def test_bbac() -> None:
 
         psi = one(state.posterior.members.phi, member)
         fits.append(fit(psi))
-        assert_close(one(after.posterior.members.optimiser[0].mu, member), a_tenth(jax.grad(loss)(psi)))
+        gradient = jax.grad(loss)(psi)
+        assert_close(one(after.posterior.members.optimiser[0].mu, member), a_tenth(gradient))
+        assert_stepped(psi, one(after.posterior.members.phi, member), gradient)
     np.testing.assert_allclose(metrics["critic_loss"], np.mean(fits), rtol=1e-5)
 
     alpha, pair = jnp.exp(LOG_TEMPERATURE), two_of(pair_key, 3).tolist()
@@ -143,9 +161,10 @@ def test_bbac() -> None:
 
         gradient = jax.grad(policy_loss)(one(policies, number))
         assert_close(one(after.policies.memory[0].mu, number), a_tenth(gradient))
+        assert_stepped(one(policies, number), one(after.policies.parameters, number), gradient)
     behaviour = one(policies, 3).sample(jax.random.split(policy_key, 4)[3], data.observation)
     np.testing.assert_allclose(metrics["entropy"], -np.mean(behaviour.log_prob), rtol=1e-5)
-    assert_temperature_follows(after.log_temperature.memory, behaviour.log_prob)
+    assert_temperature_follows(after.log_temperature, behaviour.log_prob)
 
 
 @pytest.mark.parametrize(("given", "target"), [(None, -3.0), (-0.25, -0.25)])
