@@ -44,8 +44,18 @@ def test_puddles_cost_and_the_goal_ends(x64: None) -> None:
     home = world.step(KEY, world.at(jnp.array([0.97, 0.9])), jnp.asarray(UP))
     assert bool(home.terminated)
     assert float(home.reward) == 0.0
+    short = world.step(KEY, world.at(jnp.array([0.97, 0.87])), jnp.asarray(UP))  # 0.01 before it
+    assert not bool(short.terminated)
+    assert float(short.reward) == -1.0
     edge = world.step(KEY, world.at(jnp.array([0.5, 0.01])), jnp.asarray(DOWN))
     np.testing.assert_allclose(edge.state.place, [0.5, 0.0])
+
+
+def test_starts_are_anywhere_on_the_square() -> None:
+    """1,000 of them: the mean and the deviation of each axis within 5 standard errors (0.009 and 0.004)."""
+    places = np.asarray(jax.vmap(lambda key: PuddleWorld().reset(key).place)(jax.random.split(KEY, 1_000)))
+    np.testing.assert_allclose(places.mean(axis=0), 0.5, atol=5 * 0.0092)
+    np.testing.assert_allclose(places.std(axis=0), np.sqrt(1 / 12), atol=5 * 0.0041)
 
 
 def test_noise_has_its_deviation(x64: None) -> None:
