@@ -3,6 +3,7 @@
 Hyper-parameters are the benchmark's for these two tasks (Dann et al. 2014, as the paper's tables use them).
 """
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -91,6 +92,24 @@ def random_walk(num_rows: int = 40, num_features: int = 3) -> Transition:
         next_observation=jnp.asarray(v[1:]),
         weight=jnp.ones(num_rows),
     )
+
+
+@pytest.mark.parametrize("weighting", ["everything", "successor"])
+def test_lstd_plus_with_a_trace_and_weights_is_its_system_written_out(weighting: str, x64: None) -> None:
+    """The trace hands on ``lambda gamma w`` of itself, nothing beyond an end or a restart (Dann et al. 2014)."""
+    walk, restarts = random_walk(), np.arange(40) % 15 == 0
+    w, gamma = np.random.default_rng(2).uniform(0.3, 2.0, size=40), np.where(np.arange(40) % 11 == 5, 0.0, 0.9)
+    walk = eqx.tree_at(lambda t: (t.discount, t.weight), walk, (jnp.asarray(gamma), jnp.asarray(w)))
+    system, rhs, inherited = np.eye(3) / 50.0, np.zeros(3), np.zeros(3)
+    for i in range(40):
+        v, ahead, r = (np.asarray(x[i]) for x in (walk.observation, walk.next_observation, walk.reward))
+        trace = v + (0 if restarts[i] else inherited)
+        on_all, on_successor = (w[i], 1.0) if weighting == "everything" else (1.0, w[i])
+        system += on_all * np.outer(trace, v - gamma[i] * on_successor * ahead)
+        rhs += w[i] * r * trace
+        inherited = 0.6 * gamma[i] * w[i] * trace
+    omega = run(LSTDPlus(3, 50.0, 0.6, weighting), walk, restarts)[-1]
+    np.testing.assert_allclose(omega, np.linalg.solve(system, rhs), rtol=1e-8)
 
 
 @pytest.mark.parametrize("trace_decay", [0.0, 0.6])

@@ -231,6 +231,19 @@ def test_stochastic_descent_reaches_the_fixed_point(model: ConjugatePosterior, t
     assert metrics["gradient_norm"].shape == (updates,)
 
 
+def test_steps_of_descent_by_hand(model: ConjugatePosterior, transitions: Transition) -> None:
+    """The second step is ``2^-0.7`` of the first's size; what leaves the ball comes back to its surface."""
+    free, ball = (StochasticLinearBBO(model, PolynomialDecay(0.1, 0.7), radius=r) for r in (float("inf"), 0.3))
+    state = free.init(KEY)
+    for step in (0.1, 0.1 * 2**-0.7):
+        before, (state, _) = state, free.update(KEY, state, transitions)
+        inputs = transitions.observation
+        gradient = sampled_linear_msbbe_gradient(KEY, model, state.statistics, before.omega, inputs)
+        np.testing.assert_allclose(state.omega, before.omega - step * gradient, rtol=1e-10)
+    kept, _ = ball.update(KEY, ball.init(KEY), transitions)
+    np.testing.assert_allclose(jnp.linalg.norm(kept.omega), 0.3, rtol=1e-10)
+
+
 def test_descent_refuses_step_sizes_that_cannot_converge(model: ConjugatePosterior) -> None:
     with pytest.raises(ValueError, match=r"step_size: .* squares is infinite"):
         StochasticLinearBBO(model, ConstantStep(0.1))
