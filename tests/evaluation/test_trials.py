@@ -68,6 +68,27 @@ def test_the_step_of_an_overflow_is_the_step() -> None:
     assert found.diverged[0, 0] >= alone.diverged[0, 0]  # the bound is seen at each checkpoint, an overflow at its step
 
 
+def one_place(key: jax.Array) -> Transition:
+    """Always the same transition, of value 1: the error is multiplied by ``1 - rate`` in each step."""
+    inputs = jnp.tile(jnp.array([[1.0, 0.0]]), (4, 1))
+    return Transition(inputs, None, jnp.ones(4), jnp.full(4, 0.5), jnp.zeros((4, 2)), jnp.ones(4))
+
+
+@pytest.mark.parametrize(
+    ("rate", "changes", "step"),
+    [
+        (1e10, {"every": 40}, 3),  # errors of 1, 1e10, 1e20: the last one's square is too large for float32
+        (3.0, {"every": 1, "bound": 10.0}, 4),  # 2, 4, 8, 16 times the error there was, that of values of 0
+        (3.0, {"every": 2, "bound": 10.0}, 4),
+    ],
+)
+def test_the_step_of_a_divergence_by_hand(rate: float, changes: dict, step: int) -> None:
+    asked = {"steps": 40, "batch_size": 4, **changes}
+    keys, truth = jax.vmap(jax.random.key)(jnp.arange(1)), np.array([1.0, 0.0])
+    found = run_trials(keys, make, {"rate": jnp.array([rate])}, one_place, PLACES, truth, **asked)
+    assert found.diverged.tolist() == [[step]]
+
+
 def test_when_all_have_diverged_nothing_more_is_computed() -> None:
     reported = []
     found = trials([1e6], [4], report=reported.append)
