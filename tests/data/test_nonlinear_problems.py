@@ -96,6 +96,20 @@ def test_rollouts_of_a_chain_agree_with_its_exact_values() -> None:
     assert (found.stderr > 0).all()
 
 
+def test_the_standard_error_of_two_possible_returns_is_that_of_their_share() -> None:
+    """From state 11 of Boyan's chain: -3 to the end, or -3 and then -2, each with probability 1/2."""
+    mdp = boyan_chain()
+
+    def begin(place: jax.Array):
+        return type(mdp.reset(KEY))(place[0].astype(jnp.int32), jnp.zeros((), jnp.int32))
+
+    places = np.full((1, 1), 11.0)
+    found = rollout_values(KEY, mdp, lambda key, state: jnp.zeros((), jnp.int32), begin, places, 0.95, 400, 10)
+    share = (-3 - found.values) / 1.9
+    np.testing.assert_allclose(share, 0.5, atol=5 * 0.025)
+    np.testing.assert_allclose(found.stderr, 1.9 * np.sqrt(share * (1 - share) / 399), rtol=1e-4)
+
+
 def test_chunks_are_all_counted() -> None:
     """Nothing is random on MountainCar: any number of rollouts in any chunks gives the same values."""
     env = MountainCar(time_limit=0)

@@ -8,6 +8,7 @@ import pytest
 
 from bayesbellman.core.types import Transition
 from bayesbellman.evaluation.nonlinear_td import NonlinearTD
+from bayesbellman.evaluation.training import train
 from bayesbellman.evaluation.trials import run_trials
 from bayesbellman.nn.mlp import LinearFunction
 
@@ -66,6 +67,17 @@ def test_the_step_of_an_overflow_is_the_step() -> None:
     alone = trials([300.0], [4], every=1)
     assert 0 < found.diverged[0, 0] < 40
     assert found.diverged[0, 0] >= alone.diverged[0, 0]  # the bound is seen at each checkpoint, an overflow at its step
+
+
+def test_batches_are_drawn_from_all_rows_alike() -> None:
+    """4,000 batches of one of four rows, told apart by their error: counts within 5 standard errors of 27."""
+    rows = Transition(jnp.zeros((4, 2)), None, jnp.arange(4.0), jnp.zeros(4), jnp.zeros((4, 2)), jnp.ones(4))
+    estimator = make({"rate": 0.1})
+    _, metrics = train(jax.random.key(0), estimator, estimator.init(jax.random.key(1)), rows, 4_000, 1)
+    counts = np.bincount(np.asarray(metrics["td_error"]).astype(int), minlength=4)
+    assert np.abs(counts - 1_000).max() < 5 * np.sqrt(4_000 * 3 / 16)
+    _, metrics = train(jax.random.key(0), estimator, estimator.init(jax.random.key(1)), rows, 3, None)
+    np.testing.assert_allclose(metrics["td_error"], np.sqrt(14 / 4), rtol=1e-6)  # all of them, each time
 
 
 def one_place(key: jax.Array) -> Transition:
