@@ -370,6 +370,7 @@ def test_perturbed_actions_have_a_share_of_the_noise_and_deviations_have_bounds(
     sampled, half = actor.sample(KEY, observation).action, actor.perturbed(KEY, observation, 0.5)
     np.testing.assert_allclose(jnp.arctanh(half) - mean, 0.5 * (jnp.arctanh(sampled) - mean), rtol=1e-5)
     assert float(jnp.abs(jnp.arctanh(half) - mean)[0]) > 0.01
+    np.testing.assert_allclose(actor.mean_action(observation), jnp.tanh(mean), rtol=1e-6)
     assert -20 < float(log_std[0]) < 2
     bias = jnp.array([0.0, 50.0])
     loud, silent = (eqx.tree_at(lambda a: a.network.biases[-1], actor, sign * bias) for sign in (1, -1))

@@ -50,6 +50,8 @@ def batch() -> Transition:
 def begun(agent: Any) -> Any:
     """With omega that is not psi, and a temperature that is not 1."""
     state = jax.jit(lambda key: agent.init(key, SPACES))(KEY)
+    assert float(state.log_temperature.parameters) == 0.0
+    assert_close(state.omega, (state.critics if isinstance(agent, SAC) else state.posterior).members.phi)
     moved = (jax.tree.map(lambda x: x + 0.1, state.omega), jnp.asarray(LOG_TEMPERATURE))
     return eqx.tree_at(lambda s: (s.omega, s.log_temperature.parameters), state, moved)
 

@@ -66,3 +66,23 @@ def test_zero_matrix() -> None:
     solution = linalg.solve_with_rank(np.zeros((2, 2)), np.zeros(2), np.ones(2))
     np.testing.assert_array_equal(solution.x, np.zeros(2))
     assert solution.null.shape == (2, 2)
+
+
+def test_what_is_rounding_and_what_is_not() -> None:
+    """Eigenvalues of ``[[1, c], [c, 1]]`` are ``1 + c`` and ``1 - c``: 10 and 100 eps of the largest here."""
+    eps = float(np.finfo(np.float64).eps)
+    for share, rank in ((10, 1), (100, 2)):
+        near = 1 - 2 * share * eps
+        matrix = np.array([[1.0, near], [near, 1.0]])
+        assert linalg.psd_spectrum(matrix).rank == rank
+        assert linalg.solve_with_rank(matrix, np.ones(2), np.ones(2)).null.shape == (2, 2 - rank)
+
+
+def test_a_rank_that_is_known_bounds_the_one_that_is_found() -> None:
+    """The direction of the least singular value is then open, though its value is no rounding."""
+    matrix, rhs = np.diag([1e-3, 2.0]), np.array([1.0, 1.0])
+    solution = linalg.solve_with_rank(matrix, rhs, np.ones(2), largest_rank=1)
+    np.testing.assert_allclose(solution.x, [0.0, 0.5])
+    np.testing.assert_allclose(np.abs(solution.null), [[1.0], [0.0]])
+    assert solution.condition_number == float("inf")
+    np.testing.assert_allclose(linalg.solve_with_rank(matrix, rhs, np.ones(2), largest_rank=2).x, [1e3, 0.5])
