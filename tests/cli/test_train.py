@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import fields
@@ -179,6 +180,27 @@ def test_evaluate_takes_the_environment_that_the_file_does_not_name(
     said = capsys.readouterr().out
     assert "SACStar on my_still:Mine-v0" in said
     assert "returns: 1, 1" in said
+
+
+def test_an_environment_may_be_of_a_module_in_the_current_folder(
+    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `bbo doctor` finds it there; an installed command has not that folder on its path."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
+    (tmp_path / "my_line.py").write_text(
+        "import gymnasium\nfrom tests.compat.hostile import Line\n"
+        "gymnasium.register('MyLine-v0', Line, max_episode_steps=2)\n"
+    )
+    try:
+        assert bbo("train", "my_line:MyLine-v0", "--agent", "sac-star", *OPTIONS, *OFTEN, "--out", "line") == 0
+        assert "Play: bbo evaluate line --env my_line:MyLine-v0\n" in capsys.readouterr().out
+        monkeypatch.setattr(sys, "path", [place for place in sys.path if place != str(tmp_path)])
+        monkeypatch.delitem(sys.modules, "my_line")
+        del gymnasium.registry["MyLine-v0"]
+        assert bbo("evaluate", "line", "--env", "my_line:MyLine-v0", "--episodes", 1) == 0
+    finally:
+        gymnasium.registry.pop("MyLine-v0", None)
 
 
 def test_several_seeds_each_in_its_folder(tmp_path: Path, capsys) -> None:

@@ -3,10 +3,11 @@
 import json
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import tyro
+
+from bayesbellman.cli.importing import look_here_too
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Doctor:
         from bayesbellman.doors.agents import PRIOR_SCALES
         from bayesbellman.doors.environments import full_name
 
-        sys.path.insert(0, str(Path.cwd()))
+        look_here_too(self.env)
         found = examine(
             named(self.env, arguments),
             seed=self.seed,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
+from bayesbellman.cli.importing import look_here_too
 from bayesbellman.cli.options import Flag, OrNone
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Evaluate:
 
         if self.episodes < 1:
             raise ValueError(f"--episodes is {self.episodes}; accepted is a whole number >= 1")
+        look_here_too(self.env)
         with Agent.load(path, env=self.env, device=self.device) as agent:
             self._play(agent, path)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from bayesbellman.cli.importing import look_here_too
 from bayesbellman.cli.options import Flag, OrNone, Widths, YesOrNo
 from bayesbellman.cli.saying import say
 
@@ -21,7 +22,8 @@ AGENTS = {
 ENV = (
     "With continuous actions MountainCarContinuous-v0, cartpole-swingup-sparse, cartpole-swingup-sparse-dm,"
     " pendulum-swingup-sparse, acrobot-swingup-sparse; with discrete ones deep-sea-N, deep-sea-stochastic-N,"
-    " CartPole-v1, MountainCar-v0, bsuite-cartpole-swingup-N (all these are compiled); or Gymnasium's id."
+    " CartPole-v1, MountainCar-v0, bsuite-cartpole-swingup-N (all these are compiled); or Gymnasium's id,"
+    " module:Name-v0 where a module of yours registers it."
 )
 AGENT = (
     "For continuous actions bbac: with randomised priors; bac: the same without target critics; sac, sac-star: soft"
@@ -156,6 +158,7 @@ class Train:
         from bayesbellman.experiments.training.plan import Plan
         from bayesbellman.experiments.training.sweep import train
 
+        look_here_too(self.env)
         name = self.agent or self._agent_for_actions()
         kind: type[Agent] = agents.AGENTS[AGENTS[name]]
         settings = self._settings_for(kind, name)
@@ -178,7 +181,8 @@ class Train:
             say=say,
         )
         print(outcome.text)
-        print(f"Run: {out}   Report: {out / 'report.md'}   Play: bbo evaluate {plan.folder_of(out, self.seed)}")
+        env = f" --env {self.env}" if ":" in self.env else ""  # it imports code, which no file makes `bbo evaluate` do
+        print(f"Run: {out}   Report: {out / 'report.md'}   Play: bbo evaluate {plan.folder_of(out, self.seed)}{env}")
         diverged = {seed: end.words for seed, end in outcome.ended.items() if end.how == "diverged"}
         if diverged:
             raise Diverged("; ".join(f"seed {seed}: {words}" for seed, words in diverged.items()))
