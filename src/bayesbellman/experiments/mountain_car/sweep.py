@@ -49,7 +49,7 @@ NOT_KEPT = ("watched", "values", "visited")
 
 
 def plan(request: Request) -> Plan:
-    """``--variants`` are the agents' names here too; ``--seeds`` changes how many each has."""
+    """``--methods`` are the agents; ``--seeds`` changes how many each has."""
     size = QUICK if request.quick else FULL
     if request.seeds is not None:
         if request.seeds < 1:
