@@ -23,7 +23,7 @@ ROOMS = {
     "envs": "Environments as pure dynamics",
     "nn": "Networks, policies, prior functions and features",
     "core": "Types, Bellman functions, trees, time-scales and linear algebra",
-    "compat": "Other people's frameworks: Gymnasium and Parquet",
+    "compat": "Other people's frameworks: Gymnasium, Parquet and bsuite",
 }
 """The rooms whose public names are documented, from the door to the ground"""
 LONGEST = 100

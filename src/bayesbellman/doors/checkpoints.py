@@ -38,7 +38,7 @@ class Checkpoints(Callback):
         checkpoints = bb.Checkpoints("car")
         agent = bb.BBAC("MountainCarContinuous-v0", seed=0)
         checkpoints.restore(agent)                        # None: there is nothing yet
-        agent.learn(100_000, callback=checkpoints)
+        agent.learn(100_000 - agent.num_timesteps, callback=checkpoints)
 
     ``every``: steps from one to the next; left out, it is a minute, or longer where one takes more than ``share`` of
     the time. ``keep``: how many stay. In our environments a run that was brought back goes on bit by bit as it would
