@@ -335,6 +335,26 @@ def test_odd_places_and_no_reader(tmp_path: Path) -> None:
     assert (out / "report.md").exists()
 
 
+def test_a_reader_of_messages_that_goes_away(tmp_path: Path) -> None:
+    """``bbo train ... 2>&1 | head -1``: what is said later, here of a seed that is solved, stops no seed."""
+    arguments = (*PROBE, "--seeds", 2, "--solved", -1e9, "--out", tmp_path / "run")
+    with subprocess.Popen(
+        [*BBO, "train", *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        process.stderr.close()
+    assert process.returncode == 0
+    assert [row["ended"] for row in read_csv(tmp_path / "run" / "summary.csv")] == ["solved", "solved"]
+
+
+def test_an_error_that_nobody_reads_keeps_its_exit_code(tmp_path: Path) -> None:
+    with subprocess.Popen([*BBO, "evaluate", str(tmp_path / "x")], stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        process.stderr.close()
+    assert process.returncode == 2
+
+
 def test_help_says_how() -> None:
     done = subprocess.run([*BBO, "train", "--help"], capture_output=True, text=True, check=False)
     for option in ("--resume", "--force-migrate", "--checkpoint-every", "--keep-checkpoints", "--tensorboard"):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bayesbellman.cli.options import Flag
+from bayesbellman.cli.saying import say
 
 
 @dataclass(frozen=True)
@@ -41,5 +42,5 @@ class Demo:
         print(text)
         print(f"Report: {self.out / 'report.md'}   Agent: {self.out / 'rp-bbac.bbo'}")
         if bbac.solved_at is None:
-            print(f"bbo: RP-BBAC has not solved it within {settings.most_steps:,} steps", file=sys.stderr)
+            say(f"RP-BBAC has not solved it within {settings.most_steps:,} steps")
             sys.exit(3)

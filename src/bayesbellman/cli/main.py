@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Annotated, NoReturn, Protocol
 
 from bayesbellman._version import __version__
+from bayesbellman.cli.saying import say
 
 EXTRAS = {"tyro": "cli", "rich": "cli", "matplotlib": "plots", "pyarrow": "arrow", "gymnasium": "gym", "PIL": "plots"}
 """Which extra installs a package that the core does not need."""
@@ -36,8 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (`| head`) has gone: nothing more can be said to it, not even by the interpreter at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _let_go_of(1)
         sys.exit(1)
     except KeyboardInterrupt:
         _fail("interrupted", 130)
@@ -56,6 +56,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if type(error).__name__ != "Stopped":  # known by its name: `--help` must not wait for its module
             raise
         _fail(str(error), error.exit_code)  # pyright: ignore[reportAttributeAccessIssue]
+    finally:
+        try:
+            if sys.stderr is not None:
+                sys.stderr.flush()
+        except OSError:
+            _let_go_of(2)
+
+
+def _let_go_of(stream: int) -> None:
+    """Its reader (`| head`) has gone: nothing more can be said to it, not even by the interpreter at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
 
 
 def _parse(arguments: list[str]) -> Command:
@@ -124,9 +135,9 @@ class _Say:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: object) -> None:
-    print(f"bbo: warning: {message}", file=sys.stderr)
+    say(f"warning: {message}")
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    print(f"bbo: error: {message}", file=sys.stderr)
+    say(f"error: {message}")
     sys.exit(code)
