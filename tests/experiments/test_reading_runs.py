@@ -44,3 +44,7 @@ def test_what_is_no_run_is_said(tmp_path: Path) -> None:
     assert not is_run(tmp_path)
     with pytest.raises(ValueError, match=r"config\.json cannot be read"):
         read_run(tmp_path)
+    (tmp_path / "config.json").write_bytes(b'{"agent": "' + b"\xff" + b"x" * 1_000)
+    with pytest.raises(ValueError, match=r"config\.json cannot be read") as told:
+        read_run(tmp_path)
+    assert len(str(told.value)) < 300  # not all that it holds

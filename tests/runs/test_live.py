@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from bayesbellman.runs.folder import OURS
-from bayesbellman.runs.live_folder import live_folder, refuse_if_unusable_or_in_use
+from bayesbellman.runs.json_files import write_json
+from bayesbellman.runs.live_folder import list_as_ours, live_folder, refuse_if_unusable_or_in_use
 from bayesbellman.runs.lock import LOCK, InUse
 from bayesbellman.runs.metrics import MetricsFile, read_metrics
 from bayesbellman.runs.stopping import beside
@@ -27,13 +28,47 @@ def test_metrics_are_json_line_by_line(tmp_path: Path) -> None:
     assert read_metrics(tmp_path / "nothing") == []
 
 
-@pytest.mark.parametrize("line", ["garbage", "null", "[1]", '{"returns": []}', '{"steps": "many"}'])
-def test_a_damaged_line_of_metrics_is_named_with_its_file(tmp_path: Path, line: str) -> None:
+@pytest.mark.parametrize("line", [b"garbage", b"null", b"[1]", b'{"returns": []}', b'{"steps": "many"}', b"\xff\x00"])
+def test_a_damaged_line_of_metrics_is_named_with_its_file(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "metrics.jsonl"
-    path.write_text(f'{{"steps": 1}}\n{line}\n{{"steps": 3}}\n')
+    path.write_bytes(b'{"steps": 1}\n' + line + b'\n{"steps": 3}\n')
     for read in (read_metrics, lambda path: MetricsFile(path, until=3)):
         with pytest.raises(ValueError, match=r"metrics\.jsonl is damaged: line 2 is no record of ours"):
             read(path)
+
+
+WRITERS = {
+    "config.json": lambda path: write_json(path, {"a": 1}),
+    "metrics.jsonl": MetricsFile,
+    OURS: lambda path: list_as_ours(path.parent, ["a"]),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_full_disk_leaves_what_was_there_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A file with another name would make the folder one that has not only files of ours, and is not replaced."""
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / name
+    path.write_text("before")
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        WRITERS[name](path)
+    assert [found.name for found in tmp_path.iterdir()] == [name]
+    assert path.read_text() == "before"
+
+
+def test_half_a_list_of_ours_is_removed_with_the_next_start(tmp_path: Path) -> None:
+    """A process may be killed also while it writes the list."""
+    list_as_ours(tmp_path, ["a", LOCK])
+    for name in (LOCK, f".{OURS}.123.tmp", ".a.123.tmp", ".theirs.123.tmp"):
+        (tmp_path / name).write_text("")
+    refuse_if_unusable_or_in_use(tmp_path, overwrite=False, resume=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [OURS, LOCK, ".theirs.123.tmp"]
 
 
 def test_a_live_folder_is_kept_when_the_run_fails(tmp_path: Path) -> None:

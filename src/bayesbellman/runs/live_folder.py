@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bayesbellman.runs.folder import OURS, refuse_if_unusable
 from bayesbellman.runs.lock import LOCK, locked
+from bayesbellman.runs.text_files import write_text
 
 SCRATCH = re.compile(r"\.(.+)\.\d+\.tmp")
 """What `write_arrays` calls a file that is not yet whole"""
@@ -56,7 +57,7 @@ def _refuse_inner(folder: Path, *, overwrite: bool) -> None:
 
 def list_as_ours(folder: Path, names: Collection[str]) -> None:
     """Say that files of these names are ours to replace."""
-    (folder / OURS).write_text("\n".join(sorted(names)) + "\n", encoding="utf-8")
+    write_text(folder / OURS, "\n".join(sorted(names)) + "\n")
 
 
 def _listed(folder: Path) -> list[str]:
@@ -76,7 +77,7 @@ def _inner(folder: Path) -> Iterator[Path]:
 def _drop_scratch(folder: Path) -> None:
     """Files that a killed run was about to write."""
     for inside in (folder, *_inner(folder)):
-        ours = _listed(inside)
+        ours = (*_listed(inside), OURS)
         for path in inside.iterdir():
             found = SCRATCH.fullmatch(path.name)
             if found and (found[1] in ours or NUMBERED.fullmatch(path.name)):

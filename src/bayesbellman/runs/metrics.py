@@ -8,6 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from bayesbellman.runs.text_files import write_text
+
 
 class MetricsFile:
     """Writes such a file. JSON has no nan and no infinity: they become null.
@@ -17,10 +19,7 @@ class MetricsFile:
 
     def __init__(self, path: Path, until: int | None = None) -> None:
         kept = [] if until is None else [one for one in read_metrics(path) if one["steps"] <= until]
-        text = "".join(_line(record) for record in kept)
-        scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        scratch.write_text(text, encoding="utf-8")
-        scratch.replace(path)
+        write_text(path, "".join(_line(record) for record in kept))
         self.kept = kept
         self._file = path.open("r+b")
         self._end = self._file.seek(0, os.SEEK_END)
@@ -29,6 +28,10 @@ class MetricsFile:
     def write(self, record: Mapping[str, Any]) -> None:
         """If it fails (a full disk), nothing is lost: the next call writes it too, and there is no half a line."""
         self._pending += _line(record).encode()
+        self.write_pending()
+
+    def write_pending(self) -> None:
+        """What an earlier call could not write."""
         self._file.seek(self._end)
         self._file.truncate()
         self._file.write(self._pending)
@@ -61,15 +64,18 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     """The records; a last line that was cut by a kill is left out, and one that is none of ours is an error."""
     if not path.exists():
         return []
-    lines = path.read_text(encoding="utf-8").split("\n")
+    lines = path.read_bytes().split(b"\n")
     return [_record(path, number, line) for number, line in enumerate(lines[:-1], 1) if line]
 
 
-def _record(path: Path, number: int, line: str) -> dict[str, Any]:
+def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
-        record = json.loads(line)
+        record = json.loads(line.decode())
     except ValueError:
         record = None
     if not isinstance(record, dict) or not isinstance(record.get("steps"), int):
-        raise ValueError(f"{path} is damaged: line {number} is no record of ours ({line[:40]!r})")
+        words = line[:40].decode(errors="replace")
+        raise ValueError(
+            f"{path} is damaged: line {number} is no record of ours ({words!r}); without it the rest is read"
+        )
     return record

@@ -54,7 +54,7 @@ def read_run(folder: Path) -> Run:
     except FileNotFoundError:
         raise FileNotFoundError(f"RUN: {folder} holds no {CONFIG}; is it a folder that bbo train left?") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"RUN: {folder / CONFIG} cannot be read ({error!r})") from error
+        raise ValueError(f"RUN: {folder / CONFIG} cannot be read ({_words(error)})") from error
     ended = _ended(folder / SUMMARY)
     running = is_held(folder)
     seeds = []
@@ -67,6 +67,11 @@ def read_run(folder: Path) -> Run:
     return Run(folder, config, tuple(seeds))
 
 
+def _words(error: Exception) -> str:
+    """What is wrong; of text that is none not all of it, which its representation holds."""
+    return str(error) if isinstance(error, UnicodeDecodeError) else repr(error)
+
+
 def _ended(path: Path) -> dict[int, str]:
     if not path.exists():
         return {}
@@ -74,4 +79,4 @@ def _ended(path: Path) -> dict[int, str]:
         try:
             return {int(row["seed"]): row["ended"] for row in csv.DictReader(file)}
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"RUN: {path} is damaged ({error!r})") from error
+            raise ValueError(f"RUN: {path} is damaged ({_words(error)})") from error
