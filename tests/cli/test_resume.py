@@ -253,6 +253,15 @@ def test_metrics_of_before_the_first_checkpoint_are_not_dropped_in_silence(probe
     assert [record["steps"] for record in read_metrics(out / "metrics.jsonl")] == [50, 200, 400]
 
 
+def test_metrics_that_are_lost_are_said_to_be(probe: Path, tmp_path: Path, capsys) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(probe, out)
+    lines = (out / "metrics.jsonl").read_text().splitlines(keepends=True)
+    (out / "metrics.jsonl").write_text(lines[0])
+    assert bbo("train", *PROBE, "--steps", 600, "--out", out, "--resume") == 0
+    assert f"{out / 'metrics.jsonl'} has lost what it said of steps 51 to 400" in capsys.readouterr().err
+
+
 def test_options_that_exclude_each_other(tmp_path: Path, capsys) -> None:
     assert bbo("train", *PROBE, "--out", tmp_path / "x", "--resume", "--overwrite") == 2
     assert "exclude each other" in capsys.readouterr().err
@@ -299,6 +308,74 @@ def test_a_disk_that_stays_full_ends_it(tmp_path: Path, capsys, monkeypatch: pyt
     assert "0 more such and it stops" in words
     assert "go on with: " in words
     assert sorted(path.name for path in (out / "checkpoints").iterdir()) == kept
+
+
+def test_a_disk_that_is_full_from_the_beginning(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is promised that is not there."""
+    from bayesbellman.runs import bundle
+
+    def full(file) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(bundle, "flush_to_disk", full)
+    out = tmp_path / "run"
+    assert bbo("train", *PROBE, "--steps", 2_000, "--out", out) == 2
+    words = capsys.readouterr().err
+    assert f"failed, before the first checkpoint: {out} has nothing to go on from" in words
+
+
+def test_metrics_are_complete_where_only_the_last_could_not_be_written_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bayesbellman.runs.metrics import MetricsFile
+
+    write, calls = MetricsFile.write_pending, []
+
+    def full_at_the_third(self) -> None:
+        calls.append(self)
+        if len(calls) == 3:
+            raise OSError(28, "No space left on device")
+        write(self)
+
+    monkeypatch.setattr(MetricsFile, "write_pending", full_at_the_third)
+    assert bbo("train", *PROBE, "--out", tmp_path / "run") == 0
+    assert [record["steps"] for record in read_metrics(tmp_path / "run" / "metrics.jsonl")] == [50, 200, 400]
+
+
+def test_a_report_that_could_not_be_written_is_written_when_there_is_room(
+    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bayesbellman.experiments.training import analysis
+
+    def full(path: Path, text: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    out = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(analysis, "write_text", full)
+        assert bbo("train", *PROBE, "--out", out) == 2
+    words = capsys.readouterr().err
+    assert f"the report is not written, what was learnt is kept in {out}; write it with: " in words
+    assert not (out / "report.md").exists()
+    assert bbo("train", *PROBE, "--out", out, "--resume") == 0
+    assert (out / "report.md").exists()
+
+
+def test_what_failed_first_is_the_error(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not that the report of it could not be written either."""
+    from bayesbellman.experiments.training import analysis
+    from bayesbellman.experiments.training.seed_run import SeedRun
+
+    def fail(*given) -> None:
+        raise RuntimeError("the first")
+
+    def full(path: Path, text: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(SeedRun, "piece", fail)
+    monkeypatch.setattr(analysis, "write_text", full)
+    assert bbo("train", *PROBE, "--out", tmp_path / "run") == 2
+    assert capsys.readouterr().err.splitlines()[-1] == "bbo: error: the first"
 
 
 def test_curves_for_tensorboard(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from bayesbellman.experiments.plotting import BLUE, FAINT, ORANGE, style
 from bayesbellman.experiments.training.plan import CURVE, METRICS, REPORT, SUMMARY, Ended
 from bayesbellman.runs.metrics import read_metrics
 from bayesbellman.runs.tables import aligned, markdown, write_csv
+from bayesbellman.runs.text_files import write_text
 
 HEADER = (
     "seed", "ended", "steps", "seconds", "episodes", "evaluations", "last_evaluation", "best_evaluation", "best_steps",
@@ -121,7 +122,7 @@ def write_report(out: Path, config: Mapping[str, Any], folders: Mapping[int, Pat
         where="RUN" if len(curves) == 1 else f"RUN/{next(iter(folders.values())).name}",
         origin=json.dumps(config["provenance"], indent=2),
     )
-    (out / REPORT).write_text(text, encoding="utf-8")
+    write_text(out / REPORT, text)  # the last: where it is, all is
     return aligned(HEADER, rows)
 
 

@@ -110,6 +110,7 @@ class SeedRun:
 
     def finish(self) -> None:
         """While those beside it go on."""
+        self.file.write_pending()  # a run that has ended has all its metrics
         self.keep_agent()
         write_json(self.folder / ENDED, {**self.ended._asdict(), "of_steps": self.plan.steps})
         if self.ended.how in ("solved", "diverged"):

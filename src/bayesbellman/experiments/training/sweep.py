@@ -111,7 +111,9 @@ def _train(
     ended: dict[int, Ended] = {}
     with (
         live_folder(out, names, overwrite=overwrite, resume=resume),
-        stop_requests(lambda: say(STOPPING), lambda: say(_kept(out, folders, resume_command))) as request,
+        stop_requests(
+            lambda: say(STOPPING), lambda: say(f"stopped at once{_kept(out, folders, resume_command)}")
+        ) as request,
     ):
         for line in (*lines, *formation.words):
             say(line)
@@ -123,14 +125,19 @@ def _train(
             for group in formation.groups:
                 if request.signum is None:
                     work.train(group)
-        except Corrupt:  # the same command would end the same way
-            say(f"what was learnt until then is kept in {out}; --overwrite begins anew, --out names another folder")
+        except BaseException as error:
+            if isinstance(error, Corrupt):  # the same command would end the same way
+                say(f"what was learnt until then is kept in {out}; --overwrite begins anew, --out names another folder")
+            else:
+                say(f"failed{_kept(out, folders, resume_command)}")
+            with contextlib.suppress(OSError, ValueError):  # what went wrong first is what counts
+                write_report(out, config, folders, ended)
             raise
-        except Exception:
-            say(f"what was learnt until then is kept in {out}; go on with: {resume_command}")
-            raise
-        finally:
+        try:
             text = write_report(out, config, folders, ended)
+        except OSError:
+            say(f"the report is not written, what was learnt is kept in {out}; write it with: {resume_command}")
+            raise
     stopped = len(ended) < plan.seeds or any(end.how == "stopped" for end in ended.values())
     if request.signum is not None and stopped:
         how = ", ".join(f"seed {seed} {end.words or end.how}" for seed, end in ended.items())
@@ -208,11 +215,11 @@ def _kept(out: Path, folders: Mapping[int, Path], resume_command: str) -> str:
     low, high = min(last), max(last)
     if not high:
         return (
-            f"stopped at once, before the first checkpoint: {out} has nothing to go on from;"
+            f", before the first checkpoint: {out} has nothing to go on from;"
             f" begin again at step 0 with: {resume_command}"
         )
     steps = f"up to step {low:,}" if low == high else f"seeds up to steps {low:,} to {high:,}"
-    return f"stopped at once; what was learnt is kept in {out}, {steps}; go on with: {resume_command}"
+    return f"; what was learnt is kept in {out}, {steps}; go on with: {resume_command}"
 
 
 class _Work(NamedTuple):
@@ -276,6 +283,8 @@ class _Work(NamedTuple):
             self.say(f"seed {seed} has no checkpoint yet: it begins at step 0, and its earlier metrics are dropped")
         begun = 0 if kept is None else agent.num_timesteps
         file = stack.enter_context(MetricsFile(folder / METRICS, None if kept is None else begun))
+        if kept is not None and (last := file.kept[-1]["steps"] if file.kept else 0) < begun:
+            self.say(f"{folder / METRICS} has lost what it said of steps {last + 1:,} to {begun:,}; curves have a gap")
         boards = stack.enter_context(_boards(plan, folder, begun, self.say))
         run = SeedRun(plan, agent, folder, file, boards, checkpoints, together.decide, self.say)
         run.go_on_from(kept)
