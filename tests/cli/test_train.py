@@ -27,6 +27,7 @@ from bayesbellman.doors import agents
 from bayesbellman.doors.agent import Agent
 from bayesbellman.doors.settings import setting_names
 from bayesbellman.experiments.training import video as video_of
+from bayesbellman.experiments.training.plan import changes
 from bayesbellman.runs.lock import locked
 from bayesbellman.runs.metrics import read_metrics
 
@@ -378,6 +379,13 @@ def test_prior_scales_are_those_that_the_help_says(defaults: dict) -> None:
     assert set(agents.PRIOR_SCALES.values()) == {100.0, 32.0}
     assert agents.PRIOR_SCALES["MountainCarContinuous-v0"] == 100.0
     assert [defaults[name]["prior_scale"] for name in ("bbac", "bac", "boot-dqn")] == [30.0, 30.0, 3.0]
+
+
+def test_options_that_a_run_may_go_on_with_and_without() -> None:
+    config = {"env": "x", "agent": "SAC", "run": {"steps": 1, "seed": 0}}
+    before = {**config, "settings": {"bad_values": "raise", "env_timeout": None, "discount": 0.9}}
+    after = {**config, "settings": {"bad_values": "drop", "env_timeout": 5.0, "discount": 0.8}}
+    assert changes(before, after) == ["setting discount was 0.9, is 0.8"]
 
 
 def test_stops_when_solved(tmp_path: Path, capsys) -> None:

@@ -441,6 +441,16 @@ def check_cut(step: HostStep) -> None:
     assert (step.observation[:, 1] == 0).all()
 
 
+def test_an_environment_that_would_end_our_process_has_failed() -> None:
+    """One whose window was closed calls ``exit()``: with exit code 0 that would look like a run that is done."""
+    host = HostEnv(hostile.Exits(), seed=3)
+    host.reset()
+    host.step(STILL)
+    with pytest.raises(EnvironmentFailed, match=r"seed 3, step 1, .*step\(\) raised SystemExit: 0"):
+        host.step(STILL)
+    assert check_environment(hostile.Exits)[0].startswith("step() raised SystemExit: 0")
+
+
 def test_a_restart_is_a_cut() -> None:
     host = HostEnv(hostile.Raises(), restarts=1)
     start = host.reset()

@@ -132,6 +132,15 @@ def test_a_checkpoint_of_something_else_is_refused(kept: Path, other, words: str
         bb.Checkpoints(kept).restore(other())
 
 
+def test_what_becomes_of_faults_may_change(tmp_path: Path) -> None:
+    """Nan in an environment comes late in a run; who then chooses to drop it does not begin again."""
+    with bb.SAC("Pendulum-v1", **SIZES) as agent:
+        bb.Checkpoints(tmp_path).save(agent)
+    other = {"bad_values": "drop", "on_env_error": "restart", "env_restarts": 7, "env_timeout": 60}
+    with bb.SAC("Pendulum-v1", **SIZES, **other) as agent:
+        assert bb.Checkpoints(tmp_path).restore(agent) == {}
+
+
 def test_another_version_is_refused_unless_asked(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bayesbellman.doors.checkpoints.__version__", "99.0")
     with pytest.raises(Mismatch, match=r"version was '.*', is '99\.0' \(--force-migrate goes on"):

@@ -27,6 +27,10 @@ FREE = "free:"
 SHARE = 0.02
 """Of the time, at most, that checkpoints may take where no number of steps is given"""
 
+MAY_CHANGE = ("device", "bad_values", "on_env_error", "env_restarts", "env_timeout")
+"""Settings that a run may go on without: where it computes, and what becomes of an environment's faults. Who learns of
+these faults on the way, and is told which setting passes over them, need not begin again."""
+
 
 class CheckpointWarning(UserWarning):
     """A checkpoint could not be written, or going on from it is not exact."""
@@ -132,13 +136,11 @@ class Checkpoints(Callback):
 
 def identity(agent: "Agent") -> dict[str, Any]:
     """What must be the same for a run to go on."""
-    settings = agent.settings()
-    settings.pop("device", None)
     return {
         "format": FORMAT,
         "agent": type(agent).__name__,
         "env": agent.env_name,
-        "settings": settings,
+        "settings": {name: value for name, value in agent.settings().items() if name not in MAY_CHANGE},
         "x64": bool(jax.config.jax_enable_x64),  # pyright: ignore[reportAttributeAccessIssue]
         "random keys": str(jax.config.jax_default_prng_impl),  # pyright: ignore[reportAttributeAccessIssue]
         "version": __version__,
@@ -152,7 +154,9 @@ def differences(
     """Refuse a checkpoint of something else, naming each field that differs."""
 
     def flat(of: Mapping[str, Any]) -> dict[str, Any]:
-        settings = {f"setting {name}": value for name, value in dict(of.get("settings", {})).items()}
+        settings = {
+            f"setting {name}": value for name, value in dict(of.get("settings", {})).items() if name not in MAY_CHANGE
+        }
         return {**{name: value for name, value in of.items() if name != "settings"}, **settings}
 
     then, here = flat(kept), flat(now)

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 
 from bayesbellman.compat.gymnasium.faults import (
+    RAISED,
     EnvironmentFailed,
     Place,
     read_flag,
@@ -104,7 +105,7 @@ class _Trial:
         fix = "write `def reset(self, *, seed=None, options=None)`, call super().reset(seed=seed), give (obs, info)"
         try:
             observation, _ = unpack("reset", self.env.reset(seed=seed), 2, place)
-        except Exception as error:
+        except RAISED as error:
             self._give_up("reset", error, fix)
         self._look_at(observation, place)
 
@@ -114,7 +115,7 @@ class _Trial:
         try:
             result = self.env.step(given)
             observation, reward, terminated, truncated, _ = unpack("step", result, 5, place)
-        except Exception as error:
+        except RAISED as error:
             self._give_up(
                 "step", error, "give (observation, reward, terminated, truncated, info), new arrays each time"
             )
@@ -134,7 +135,7 @@ class _Trial:
     def _step_after_the_end(self, number: int, action: Action) -> None:
         try:
             result = self.env.step(action)
-        except Exception:
+        except RAISED:
             return  # as it may
         if isinstance(result, tuple) and len(result) == 5 and not (result[2] or result[3]):
             self._find(
@@ -170,7 +171,7 @@ class _Trial:
             self.fixes.add(fix)
             self.findings.append(Finding(severity, what, fix))
 
-    def _give_up(self, method: str, error: Exception, fix: str) -> NoReturn:
+    def _give_up(self, method: str, error: BaseException, fix: str) -> NoReturn:
         what = str(error) if isinstance(error, EnvironmentFailed) else f"{method}() {said(error)}"
         raise _Broken([*self.findings, Finding("error", what, fix)]) from error
 

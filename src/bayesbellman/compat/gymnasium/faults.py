@@ -29,6 +29,10 @@ class Place(NamedTuple):
         return f"{self.name} ({', '.join(parts)})"
 
 
+RAISED = (Exception, SystemExit)
+"""What an environment may raise. It must not end our process: that a window was closed, say, is no end of a run."""
+
+
 class EnvironmentFailed(RuntimeError):
     """An environment raised, or gave what cannot be used. `place` says where."""
 
@@ -56,7 +60,7 @@ class EnvironmentWarning(UserWarning):
     """An environment does what it should not, and the run goes on."""
 
 
-def said(error: Exception) -> str:
+def said(error: BaseException) -> str:
     """What a method did, from what came of it."""
     return str(error) if isinstance(error, OtherProcess) else f"raised {type(error).__name__}: {error}"
 

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bayesbellman.compat.gymnasium.faults import (
+    RAISED,
     EnvironmentFailed,
     EnvironmentWarning,
     Place,
@@ -66,7 +67,7 @@ class AbstractSource(abc.ABC):
     def close(self) -> None:
         """Close all."""
 
-    def survive(self, method: str, error: Exception, place: Place) -> None:
+    def survive(self, method: str, error: BaseException, place: Place) -> None:
         """Count a failure; raise if there were too many."""
         self.failures += 1
         what = f"{method}() {said(error)}"
@@ -147,7 +148,7 @@ class Several(AbstractSource):
         place = self.place(environment, action)
         try:
             result = self.envs[environment].step(action.copy())
-        except Exception as error:
+        except RAISED as error:
             self.survive("step", error, place)
             self._remake(environment)
             return self._latest[environment], 0.0, False, True, False
@@ -170,7 +171,7 @@ class Several(AbstractSource):
             try:
                 result = self.envs[environment].reset(seed=seed)
                 break
-            except Exception as error:
+            except RAISED as error:
                 self.survive("reset", error, place)
                 self._remake(environment)
                 self.episodes[environment] += 1

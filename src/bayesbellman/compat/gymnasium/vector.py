@@ -7,7 +7,14 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from jaxtyping import Bool, Float
 
-from bayesbellman.compat.gymnasium.faults import EnvironmentFailed, Place, read_numbers, read_observation, unpack
+from bayesbellman.compat.gymnasium.faults import (
+    RAISED,
+    EnvironmentFailed,
+    Place,
+    read_numbers,
+    read_observation,
+    unpack,
+)
 from bayesbellman.compat.gymnasium.sources import AbstractSource, Played, episode_seed
 from bayesbellman.compat.gymnasium.spaces import AnyEnv, name_of, raw_spaces
 
@@ -36,7 +43,7 @@ class Vector(AbstractSource):
             return self._cut()
         try:
             result = self.env.step(actions.copy())
-        except Exception as error:
+        except RAISED as error:
             self.survive("step", error, place)
             self._failed = True
             return self._cut()
@@ -66,7 +73,7 @@ class Vector(AbstractSource):
             place = Place(self.name, None, self.seed, self.steps, None)
             try:
                 result = self.env.reset(options={"reset_mask": ended.copy()})
-            except Exception as error:
+            except RAISED as error:
                 self.survive("reset", error, place)
                 self._failed = True
                 return self._latest.copy()
@@ -86,7 +93,7 @@ class Vector(AbstractSource):
             try:
                 result = self.env.reset(seed=self.seed)
                 break
-            except Exception as error:
+            except RAISED as error:
                 self.survive("reset", error, place)
                 self._remake()
         self._failed, self._ended = False, np.zeros(self.num_envs, dtype=bool)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from bayesbellman.doors.agent import Agent
 from bayesbellman.doors.agents import PRIOR_SCALES
+from bayesbellman.doors.checkpoints import MAY_CHANGE as SETTINGS_THAT_MAY_CHANGE
 from bayesbellman.doors.settings import chosen_device
 from bayesbellman.envs.spaces import Discrete
 from bayesbellman.runs.metrics import finite
@@ -88,11 +89,16 @@ class Plan:
 def changes(kept: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """How the run that was begun differs from the one asked for.
 
-    More or fewer steps are no difference, nor is how many seeds are side by side.
+    More or fewer steps are no difference, nor is how many seeds are side by side, nor what becomes of an environment's
+    faults.
     """
 
     def flat(config: Mapping[str, Any]) -> dict[str, Any]:
-        settings = {f"setting {name}": value for name, value in config["settings"].items() if name != "device"}
+        settings = {
+            f"setting {name}": value
+            for name, value in config["settings"].items()
+            if name not in SETTINGS_THAT_MAY_CHANGE
+        }
         run = {f"--{name.replace('_', '-')}": value for name, value in config["run"].items() if name not in MAY_CHANGE}
         return {"environment": config["env"], "agent": config["agent"], **run, **settings}
 

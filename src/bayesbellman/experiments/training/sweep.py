@@ -307,7 +307,7 @@ def _in_turn(runs: Sequence[SeedRun], report: Callable[[], None]) -> None:
         for run in [run for run in going if run.steps == steps]:
             try:
                 run.piece(ahead)
-            except Exception:
+            except BaseException:
                 run.ended = Ended("failed")
                 for other in going:
                     if other is not run and other.goes_on:
