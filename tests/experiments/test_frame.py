@@ -55,6 +55,60 @@ def test_a_failed_job_is_reported_and_can_be_tried_again(tmp_path: Path) -> None
     assert toy.ran == ["squares.2"]
 
 
+def full_disk(monkeypatch: pytest.MonkeyPatch, times: float) -> None:
+    """The next so many jobs cannot be written down."""
+    write, calls = running.write_arrays, []
+
+    def full(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+        calls.append(path)
+        if len(calls) <= times:
+            raise OSError(28, "No space left on device")
+        write(path, arrays)
+
+    monkeypatch.setattr(running, "write_arrays", full)
+
+
+def test_a_job_that_finds_no_room_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hours may be in it."""
+    full_disk(monkeypatch, times=2)
+    text, said = make(tmp_path / "out")
+    assert text == "6 squares, 0 jobs failed"
+    assert len(said) == 2
+    assert all("is done and cannot be kept in" in words and words.endswith("make room there") for words in said)
+    assert len(toy.ran) == 3
+
+
+def test_a_disk_that_stays_full_ends_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it has done everything in vain."""
+
+    class Slowly(list):
+        def append(self, name: str) -> None:
+            time.sleep(0.05)
+            super().append(name)
+
+    monkeypatch.setattr(toy, "ran", Slowly())
+    monkeypatch.setattr(running.os, "cpu_count", lambda: 1)
+    full_disk(monkeypatch, times=np.inf)
+    with pytest.raises(OSError, match=r"must be done again, .* make room, and the same command goes on"):
+        make(tmp_path / "out", seeds=40)
+    assert len(toy.ran) < 10
+
+
+def test_results_that_cannot_be_written_leave_the_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, *given: object, **named: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    said: list[str] = []
+    request = Request(seeds=6)
+    monkeypatch.setattr(toy, "write_csv", full)
+    with pytest.raises(OSError, match="No space left"):
+        reproduce(toy.TOY, request, tmp_path / "out", overwrite=False, say=said.append)
+    work = tmp_path / "out.part"
+    assert said == [f"the results are not written; jobs that have ended are kept in {work}, the same command goes on"]
+    monkeypatch.undo()
+    assert make(tmp_path / "out") == ("6 squares, 0 jobs failed", ["resumed: 3 of 3 jobs were already done"])
+
+
 def test_when_every_job_fails_there_is_no_result(tmp_path: Path) -> None:
     toy.broken.update({"squares.0", "squares.2", "squares.4"})
     with pytest.raises(RuntimeError, match="no job succeeded; the first failed with ArithmeticError"):

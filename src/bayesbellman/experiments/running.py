@@ -38,6 +38,8 @@ PIECES = ".pieces"
 """After the name of a job: the folder where it puts down its work"""
 TOO_LATE = 0.1
 """Share of a time limit; in what is left of it then no job is begun"""
+MOST_UNKEPT = 3
+"""So many finished jobs may wait for room on the disk before no more are begun"""
 
 
 class Outcome(NamedTuple):
@@ -82,8 +84,12 @@ def reproduce(
             done = run_plan(plan, work, report, say, limit=limit, show=partial(_show, artefact, plan, work))
         if not done.results:
             raise RuntimeError(f"no job succeeded; the first failed with {next(iter(done.failures.values()))}")
-        with whole_folder(out, overwrite=overwrite) as folder:
-            text = artefact.analyse(plan, done, folder)
+        try:
+            with whole_folder(out, overwrite=overwrite) as folder:
+                text = artefact.analyse(plan, done, folder)
+        except Exception:
+            say(f"the results are not written; jobs that have ended are kept in {work}, the same command goes on")
+            raise
         if not done.failures:
             _drop_jobs(work)
             remove_folder(work / SO_FAR)
@@ -144,6 +150,7 @@ def run_plan(
     jax.block_until_ready(jnp.linalg.inv(jnp.eye(2)))  # loads the LAPACK that JAX calls, so that the limit finds it
     running: dict[Future[Arrays], Job] = {}
     begun: dict[str, Arrays] = {}
+    keep = _Keeping(work, say)
 
     def stop() -> None:
         left = [job for future, job in list(running.items()) if not future.cancel()]
@@ -183,11 +190,8 @@ def run_plan(
                 if future.cancelled():
                     continue
                 try:
-                    arrays = future.result()
-                    write_arrays(work / f"{job.name}.npz", arrays)
-                    results[job.name] = arrays
-                    _keep_time(work, earlier + time.monotonic() - started)
-                    _drop_pieces(work / f"{job.name}{PIECES}")
+                    results[job.name] = future.result()
+                    keep(job.name, results[job.name], earlier + time.monotonic() - started)
                 except Paused as paused:
                     if paused.so_far is not None:
                         begun[job.name] = paused.so_far
@@ -196,6 +200,10 @@ def run_plan(
                     failures[job.name] = f"{type(error).__name__}: {error}"
                     say(f"job {job.name} failed: {failures[job.name]}")
                 tally.set(job.name, job.units)
+            if keep.too_many:
+                for future in running:
+                    future.cancel()
+    keep.at_last()
     if len(results) + len(failures) < len(plan.jobs):
         total = sum(job.units for job in plan.jobs)
         seconds = earlier + time.monotonic() - started
@@ -210,6 +218,44 @@ def run_plan(
             signal.SIGTERM if request.signum is None else request.signum,
         )
     return Done(results, failures, earlier + time.monotonic() - started, resumed)
+
+
+class _Keeping:
+    """Writes down what jobs gave. What finds no room waits for it: hours of work are in it."""
+
+    def __init__(self, work: Path, say: Say) -> None:
+        self._work, self._say = work, say
+        self._waiting: dict[str, Arrays] = {}
+
+    @property
+    def too_many(self) -> bool:
+        return len(self._waiting) > MOST_UNKEPT
+
+    def __call__(self, name: str, arrays: Arrays, seconds: float) -> None:
+        """This job's, and those that wait. ``seconds``: that all have taken so far."""
+        self._waiting[name] = arrays
+        try:
+            self._write()
+            _keep_time(self._work, seconds)
+        except OSError as error:
+            self._say(f"job {name} is done and cannot be kept in {self._work} yet ({error}); make room there")
+
+    def at_last(self) -> None:
+        """There is no later."""
+        try:
+            self._write()
+        except OSError as error:
+            names = ", ".join(self._waiting)
+            raise OSError(
+                f"no room in {self._work} ({error}): {names} must be done again, other jobs that have ended are kept;"
+                " make room, and the same command goes on"
+            ) from error
+
+    def _write(self) -> None:
+        for name in [*self._waiting]:
+            write_arrays(self._work / f"{name}.npz", self._waiting[name])
+            del self._waiting[name]
+            _drop_pieces(self._work / f"{name}{PIECES}")
 
 
 def _keep_time(work: Path, seconds: float) -> None:
