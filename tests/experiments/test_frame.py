@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.experiments import toy
 
-from bayesbellman.experiments import checking, running
+from bayesbellman.experiments import checking, running, work_folder
 from bayesbellman.experiments.artefact import Request, choose
 from bayesbellman.experiments.registry import TITLES, artefact
 from bayesbellman.experiments.running import reproduce
@@ -57,7 +57,7 @@ def test_a_failed_job_is_reported_and_can_be_tried_again(tmp_path: Path) -> None
 
 def full_disk(monkeypatch: pytest.MonkeyPatch, times: float) -> None:
     """The next so many jobs cannot be written down."""
-    write, calls = running.write_arrays, []
+    write, calls = work_folder.write_arrays, []
 
     def full(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
         calls.append(path)
@@ -65,7 +65,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch, times: float) -> None:
             raise OSError(28, "No space left on device")
         write(path, arrays)
 
-    monkeypatch.setattr(running, "write_arrays", full)
+    monkeypatch.setattr(work_folder, "write_arrays", full)
 
 
 def test_a_job_that_finds_no_room_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +191,7 @@ def test_files_added_to_the_kept_jobs_survive(tmp_path: Path) -> None:
 
 def test_other_code_does_not_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupted(tmp_path)
-    monkeypatch.setattr(running, "code_digest", lambda: "another")
+    monkeypatch.setattr(work_folder, "code_digest", lambda: "another")
     with pytest.raises(FileExistsError, match=r"code was [0-9a-f]{16}, is another"):
         make(tmp_path / "out")
 

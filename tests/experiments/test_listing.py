@@ -11,7 +11,7 @@ from tests.experiments.run_folders import make_run
 from bayesbellman.experiments.artefact import Request
 from bayesbellman.experiments.listing.finding import Search
 from bayesbellman.experiments.listing.states import State, state_of
-from bayesbellman.experiments.running import open_work
+from bayesbellman.experiments.work_folder import open_work
 from bayesbellman.runs.lock import locked
 
 

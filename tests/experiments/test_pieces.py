@@ -15,7 +15,7 @@ from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training
 from bayesbellman.core.types import Transition
 from bayesbellman.envs.cartpole import CartPole
-from bayesbellman.experiments import running
+from bayesbellman.experiments import work_folder
 from bayesbellman.experiments.artefact import Artefact, Desk, Done, Job, Paused, Plan, Request
 from bayesbellman.experiments.control_runs import PausedRuns, Runs, result_of, run_seeds
 from bayesbellman.experiments.running import TimeLimit, reproduce, run_plan
@@ -154,7 +154,7 @@ def test_pieces_are_dropped_with_other_settings_and_foreign_files_are_not(tmp_pa
     work = tmp_path / "out.part"
     pieces = work / "squares.0.pieces"
     pieces.mkdir(parents=True)
-    running.open_work(work, toy.plan(Request(seeds=6)), overwrite=False)
+    work_folder.open_work(work, toy.plan(Request(seeds=6)), overwrite=False)
     (pieces / "step-000000000000.bbo").write_text("old")
     (pieces / "notes.txt").write_text("precious")
     with pytest.raises(ValueError, match="--minutes is 0; accepted is a number > 0"):

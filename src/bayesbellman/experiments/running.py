@@ -3,7 +3,6 @@
 Long jobs are made in pieces, and put down on the way (`Desk`). What is kept can be copied and gone on with elsewhere.
 """
 
-import json
 import os
 import signal
 import threading
@@ -19,23 +18,29 @@ import jax.numpy as jnp
 
 from bayesbellman.core.threads import one_blas_thread_each
 from bayesbellman.experiments.artefact import Arrays, Artefact, Desk, Done, Job, Paused, Plan, Request
-from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
+from bayesbellman.experiments.work_folder import (
+    PIECES,
+    SETTINGS,
+    SPENT,
+    Keeping,
+    Say,
+    drop_jobs,
+    keep_time,
+    kept_jobs,
+    open_work,
+    spent,
+    work_folder,
+)
 from bayesbellman.runs.folder import refuse_if_unusable, remove_folder, whole_folder
 from bayesbellman.runs.lock import LOCK, locked
 from bayesbellman.runs.progress import Report, progress
-from bayesbellman.runs.provenance import code_digest, provenance
+from bayesbellman.runs.provenance import provenance
 from bayesbellman.runs.stopping import Stopped, StopRequest, stop_requests
 
-Say = Callable[[str], None]
-SETTINGS = "settings.json"
-SPENT = "seconds.json"
-"""What earlier pieces took"""
 SO_FAR = "so-far"
 """The folder with a report of what there is when a study is stopped"""
 REPORT_SHARE = 0.03
 """Of a time limit, that is left for it"""
-PIECES = ".pieces"
-"""After the name of a job: the folder where it puts down its work"""
 TOO_LATE = 0.1
 """Share of a time limit; in what is left of it then no job is begun"""
 MOST_UNKEPT = 3
@@ -77,7 +82,7 @@ def reproduce(
     limit = TimeLimit(None if minutes is None else 60 * minutes)
     plan = artefact.plan(request)
     refuse_if_unusable(out, overwrite=overwrite)
-    work = _work_folder(out)
+    work = work_folder(out)
     with locked(work):
         open_work(work, plan, overwrite=overwrite)
         with progress(artefact.name, sum(job.units for job in plan.jobs), plan.unit) as report:
@@ -91,30 +96,13 @@ def reproduce(
             say(f"the results are not written; jobs that have ended are kept in {work}, the same command goes on")
             raise
         if not done.failures:
-            _drop_jobs(work)
+            drop_jobs(work)
             remove_folder(work / SO_FAR)
             for ours in (SETTINGS, SPENT, LOCK):
                 (work / ours).unlink(missing_ok=True)
     if not any(work.iterdir()):
         work.rmdir()
     return Outcome(text, not done.failures)
-
-
-def _work_folder(out: Path) -> Path:
-    """The folder that keeps finished jobs. One that is there must be ours."""
-    work = out.with_name(out.name + ".part")
-    if work.exists() and not work.is_dir():
-        raise NotADirectoryError(f"--out {out}: {work}, where finished jobs are kept, is a file; name another --out")
-    foreign = work.exists() and any(path.name != LOCK for path in work.iterdir())  # killed at once, we leave a lock
-    if foreign and not (work / SETTINGS).exists():
-        raise FileExistsError(
-            f"--out {out}: {work}, where finished jobs are kept, has files that bbo did not write; name another --out"
-        )
-    try:
-        work.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OSError(f"--out {out} cannot be made: {error}") from error
-    return work
 
 
 def _show(artefact: Artefact, plan: Plan, work: Path, done: Done) -> str:
@@ -140,8 +128,8 @@ def run_plan(
     ends and keeps the others that are running (`Stopped`). ``show``: writes down what jobs made in pieces have so far,
     and says where.
     """
-    started, limit, earlier = time.monotonic(), limit or TimeLimit(None), _spent(work)
-    results, failures = _kept(plan, work, say), {}
+    started, limit, earlier = time.monotonic(), limit or TimeLimit(None), spent(work)
+    results, failures = kept_jobs(plan, work, say), {}
     resumed = len(results)
     if resumed:
         say(f"resumed: {resumed} of {len(plan.jobs)} jobs were already done")
@@ -150,7 +138,7 @@ def run_plan(
     jax.block_until_ready(jnp.linalg.inv(jnp.eye(2)))  # loads the LAPACK that JAX calls, so that the limit finds it
     running: dict[Future[Arrays], Job] = {}
     begun: dict[str, Arrays] = {}
-    keep = _Keeping(work, say)
+    keep = Keeping(work, say)
 
     def stop() -> None:
         left = [job for future, job in list(running.items()) if not future.cancel()]
@@ -207,7 +195,7 @@ def run_plan(
     if len(results) + len(failures) < len(plan.jobs):
         total = sum(job.units for job in plan.jobs)
         seconds = earlier + time.monotonic() - started
-        _keep_time(work, seconds)
+        keep_time(work, seconds)
         unfinished = tuple(job.name for job in plan.jobs if job.name not in results and job.name not in failures)
         so_far = Done({**results, **begun}, failures, seconds, resumed, unfinished)
         shown = show(so_far) if so_far.results and any(job.in_pieces for job in plan.jobs) else ""
@@ -218,56 +206,6 @@ def run_plan(
             signal.SIGTERM if request.signum is None else request.signum,
         )
     return Done(results, failures, earlier + time.monotonic() - started, resumed)
-
-
-class _Keeping:
-    """Writes down what jobs gave. What finds no room waits for it: hours of work are in it."""
-
-    def __init__(self, work: Path, say: Say) -> None:
-        self._work, self._say = work, say
-        self._waiting: dict[str, Arrays] = {}
-
-    @property
-    def too_many(self) -> bool:
-        return len(self._waiting) > MOST_UNKEPT
-
-    def __call__(self, name: str, arrays: Arrays, seconds: float) -> None:
-        """This job's, and those that wait. ``seconds``: that all have taken so far."""
-        self._waiting[name] = arrays
-        try:
-            self._write()
-            _keep_time(self._work, seconds)
-        except OSError as error:
-            self._say(f"job {name} is done and cannot be kept in {self._work} yet ({error}); make room there")
-
-    def at_last(self) -> None:
-        """There is no later."""
-        try:
-            self._write()
-        except OSError as error:
-            names = ", ".join(self._waiting)
-            raise OSError(
-                f"no room in {self._work} ({error}): {names} must be done again, other jobs that have ended are kept;"
-                " make room, and the same command goes on"
-            ) from error
-
-    def _write(self) -> None:
-        for name in [*self._waiting]:
-            write_arrays(self._work / f"{name}.npz", self._waiting[name])
-            del self._waiting[name]
-            _drop_pieces(self._work / f"{name}{PIECES}")
-
-
-def _keep_time(work: Path, seconds: float) -> None:
-    (work / SPENT).write_text(json.dumps(seconds), encoding="utf-8")
-
-
-def _spent(work: Path) -> float:
-    """Seconds that earlier pieces took; of one that was killed, until the last job that it ended."""
-    try:
-        return float(json.loads((work / SPENT).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return 0.0
 
 
 class _Tally:
@@ -294,61 +232,3 @@ def _side_by_side(plan: Plan) -> int | None:
     if jax.default_backend() == "cpu":
         return os.cpu_count()
     return 1 if any(job.in_pieces for job in plan.jobs) else 2
-
-
-def open_work(work: Path, plan: Plan, *, overwrite: bool) -> None:
-    """Prepare the folder that keeps finished jobs: fresh, or of an interrupted run of the same settings and code."""
-    asked = json.loads(json.dumps({**plan.settings, "jobs": len(plan.jobs), "code": code_digest()}))
-    path = work / SETTINGS
-    if path.exists():
-        begun = _read_settings(path)
-        if begun == asked:
-            return
-        if not overwrite:
-            names = sorted(name for name in {*begun, *asked} if begun.get(name) != asked.get(name))
-            changes = "; ".join(f"{name} was {begun.get(name)}, is {asked.get(name)}" for name in names)
-            raise FileExistsError(
-                f"{work} holds an interrupted run with other settings ({changes});"
-                " repeat its settings to resume it, name another --out, or add --overwrite to drop it"
-            )
-        _drop_jobs(work)
-        (work / SPENT).unlink(missing_ok=True)
-    scratch = path.with_suffix(".tmp")
-    scratch.write_text(json.dumps(asked, indent=2) + "\n", encoding="utf-8")
-    scratch.replace(path)
-
-
-def _drop_jobs(work: Path) -> None:
-    for kept in (*work.glob("*.npz"), *work.glob(".*.npz.*.tmp")):
-        kept.unlink()
-    for pieces in work.glob(f"*{PIECES}"):
-        _drop_pieces(pieces)
-
-
-def _drop_pieces(folder: Path) -> None:
-    """What a job has put down, and nothing else."""
-    for kept in (*folder.glob("*.bbo"), *folder.glob(".*.bbo.*.tmp"), *folder.glob("*.bbo.damaged")):
-        kept.unlink()
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
-
-
-def _read_settings(path: Path) -> dict[str, object]:
-    """What an interrupted run was asked; a file that cannot be read differs from everything."""
-    try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        settings = None
-    return settings if isinstance(settings, dict) else {"settings": "unreadable"}
-
-
-def _kept(plan: Plan, work: Path, say: Say) -> dict[str, Arrays]:
-    kept: dict[str, Arrays] = {}
-    for job in plan.jobs:
-        path = work / f"{job.name}.npz"
-        if path.exists():
-            try:
-                kept[job.name] = read_arrays(path)
-            except Damaged as error:
-                say(f"{error}; the job is done again")
-    return kept

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from bayesbellman.experiments.running import SETTINGS
 from bayesbellman.experiments.training.plan import CONFIG, METRICS
 from bayesbellman.experiments.training.reading import is_run
+from bayesbellman.experiments.work_folder import SETTINGS
 from bayesbellman.runs.folder import OURS
 
 DEPTH = 4

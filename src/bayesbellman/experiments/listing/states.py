@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesbellman.experiments.listing.finding import Found
-from bayesbellman.experiments.running import PIECES, SETTINGS
 from bayesbellman.experiments.training.plan import CONFIG, METRICS
 from bayesbellman.experiments.training.reading import SeedRun, read_run
+from bayesbellman.experiments.work_folder import PIECES, SETTINGS
 from bayesbellman.runs.lock import is_held
 
 HEADER = ("what", "status", "progress", "last", "written", "folder")
