@@ -108,6 +108,9 @@ def test_the_action_of_the_mean_and_each_members_own() -> None:
     assert set(drawn.tolist()) == {1, 2}
     assert abs((drawn == 1).sum() - 500) < 5 * np.sqrt(1_000 / 4)
     np.testing.assert_allclose(agent.values(state, observation, jnp.asarray(2, jnp.int32)), [0.0, 70.0])
+    split = constant(state.omega, [[10.0, 50.0, 0.0], [30.0, -20.0, 0.0]])  # values (30, 50, 0) and (30, -20, -10)
+    state = eqx.tree_at(lambda s: s.posterior.members.phi, state, split)
+    assert int(best(state, observation)) == 0  # not the one that a single member hopes most of
 
 
 def test_an_update_by_hand() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.contracts.promises import assert_close, assert_same_bits, differs
 
-from bayesbellman.control.actions import to_bounds
+from bayesbellman.control.actions import any_action, to_bounds
 from bayesbellman.control.bbac import BBAC, two_of
 from bayesbellman.control.boot_dqn import BootDQN
 from bayesbellman.control.parts import shown
@@ -316,6 +316,17 @@ def test_actions_reach_the_environments_bounds() -> None:
     np.testing.assert_allclose(to_bounds(space, jnp.array([[-1.0, 1.0], [0.0, 0.0]])), [[-2.0, 1.0], [0.0, 0.5]])
 
 
+def test_any_action_is_any_of_them() -> None:
+    """6,000 draws: a share of a third has a standard error of 0.6 %, a mean of uniform numbers 0.75 %; 5 allowed."""
+    keys = jax.random.split(KEY, 6_000)
+    numbers = np.asarray(jax.vmap(lambda key: any_action(key, Discrete(3)))(keys))
+    np.testing.assert_allclose(np.bincount(numbers, minlength=3) / 6_000, 1 / 3, atol=5 * 0.0061)
+    vectors = np.asarray(jax.vmap(lambda key: any_action(key, box([-5.0, 0.0], [5.0, 9.0])))(keys))
+    np.testing.assert_allclose(vectors.mean(axis=0), 0.0, atol=5 * 0.0075)
+    assert -1 <= vectors.min() < -0.99
+    assert 0.99 < vectors.max() <= 1
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -337,6 +348,7 @@ def test_bad_agents_are_named() -> None:
     with pytest.raises(ValueError, match="bootstrap is 0"):
         BBAC(bootstrap=0.0)
     bad = [("discount", 1.5), ("discount", -1.0), ("learning_rate", float("nan")), ("target_smoothing", 2.0)]
+    bad += [("learning_rate", float("inf")), ("target_smoothing", 0.0)]
     for name, value in [*bad, ("hidden", ()), ("hidden", (8, 0))]:
         for agent in (BBAC, SAC, BootDQN):
             with pytest.raises(ValueError, match=re.escape(f"{name} is {value}; accepted")):

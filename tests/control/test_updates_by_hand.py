@@ -196,7 +196,11 @@ def test_networks_see_observations_and_successors_scaled(name: str) -> None:
     if isinstance(actions, Discrete):
         data = eqx.tree_at(lambda d: d.action, data, jnp.arange(ROWS) % 3)
     wide = eqx.tree_at(lambda d: (d.observation, d.next_observation), data, replace_fn=lambda x: bounds * x)
-    state = jax.jit(lambda: agent.init(KEY, Spaces(box((-bounds).tolist(), bounds.tolist()), actions)))()
+    spaces = Spaces(box((-bounds).tolist(), bounds.tolist()), actions)
+    state = jax.jit(lambda: agent.init(KEY, spaces))()
+    unscaled = make(hidden=(4,), scale_observations=False, **settings)
+    scaling = jax.jit(lambda: unscaled.init(KEY, spaces).scaling)()
+    np.testing.assert_array_equal(scaling(wide.observation), wide.observation)
     plain = eqx.tree_at(lambda s: (s.scaling.low, s.scaling.high), state, (-jnp.ones(2), jnp.ones(2)))
 
     @jax.jit

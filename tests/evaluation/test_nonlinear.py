@@ -101,25 +101,30 @@ def away_from_the_fixed_point(estimator: AbstractNonlinearBBO) -> NonlinearState
     return eqx.tree_at(lambda s: (s.posterior.phi, s.posterior.anchor, s.omega), estimator.init(KEY), places)
 
 
-def lower_slope(centre: np.ndarray) -> np.ndarray:
-    """At PHI, for the data that OMEGA makes."""
+def lower_loss(phi: np.ndarray, centre: np.ndarray) -> tuple[np.floating, np.ndarray]:
+    """And its slope, for the data that OMEGA makes."""
     data = jax.tree.map(np.asarray, off_policy())
-    errors = data.reward + data.discount * (data.next_observation @ OMEGA) - V @ PHI
-    return -V.T @ (data.weight * errors) / ROWS + PULL * (PHI - centre)
+    errors = data.reward + data.discount * (data.next_observation @ OMEGA) - V @ phi
+    loss = np.mean(data.weight * errors**2) / 2 + PULL * np.sum((phi - centre) ** 2) / 2
+    return loss, -V.T @ (data.weight * errors) / ROWS + PULL * (phi - centre)
 
 
 @pytest.mark.parametrize("moving", [False, True])
 def test_one_update_of_two_timescales_by_hand(moving: bool, x64: None) -> None:
-    """The prior is centred on what it was centred on or, if its centre moves, on omega; then omega follows phi."""
-    lower = gaussian_map(optax.sgd(0.3))
-    rule = TwoTimescaleBBO(posterior=lower, slow=optax.sgd(0.2), slow_size=0.5, moving_anchor=moving)
+    """The prior is centred on what it was centred on or, if its centre moves, on omega; then omega follows phi, which
+    has taken two steps."""
+    settings = {"posterior": gaussian_map(optax.sgd(0.3)), "slow": optax.sgd(0.2), "lower_steps": 2, "slow_size": 0.5}
+    rule = TwoTimescaleBBO(**settings, moving_anchor=moving)
     after, metrics = rule.update(KEY, away_from_the_fixed_point(rule), off_policy())
-    phi = PHI - 0.3 * lower_slope(OMEGA if moving else CENTRE)
+    phi, centre = PHI, OMEGA if moving else CENTRE
+    for _ in range(2):
+        phi = phi - 0.3 * lower_loss(phi, centre)[1]
     omega = OMEGA - 0.1 * (OMEGA - phi)
     np.testing.assert_allclose(after.posterior.phi.weights, phi, rtol=1e-10)
     np.testing.assert_allclose(after.omega.weights, omega, rtol=1e-10)
     np.testing.assert_allclose(metrics["gap"], np.linalg.norm(OMEGA - phi), rtol=1e-10)
-    ball = TwoTimescaleBBO(posterior=lower, slow=optax.sgd(0.2), slow_size=0.5, radius=0.7, moving_anchor=moving)
+    np.testing.assert_allclose(metrics["loss"], lower_loss(phi, centre)[0], rtol=1e-10)
+    ball = TwoTimescaleBBO(**settings, radius=0.7, moving_anchor=moving)
     kept, _ = ball.update(KEY, away_from_the_fixed_point(ball), off_policy())
     np.testing.assert_allclose(kept.omega.weights, 0.7 * omega / np.linalg.norm(omega), rtol=1e-10)
 
