@@ -94,12 +94,18 @@ def random_walk(num_rows: int = 40, num_features: int = 3) -> Transition:
     )
 
 
+def off_policy(walk: Transition) -> Transition:
+    """The same with importance weights that differ, and ends."""
+    rows = walk.reward.shape[0]
+    weights = jnp.asarray(np.random.default_rng(2).uniform(0.3, 2.0, size=rows))
+    return eqx.tree_at(lambda t: (t.discount, t.weight), walk, (walk.discount.at[5::11].set(0.0), weights))
+
+
 @pytest.mark.parametrize("weighting", ["everything", "successor"])
 def test_lstd_plus_with_a_trace_and_weights_is_its_system_written_out(weighting: str, x64: None) -> None:
     """The trace hands on ``lambda gamma w`` of itself, nothing beyond an end or a restart (Dann et al. 2014)."""
-    walk, restarts = random_walk(), np.arange(40) % 15 == 0
-    w, gamma = np.random.default_rng(2).uniform(0.3, 2.0, size=40), np.where(np.arange(40) % 11 == 5, 0.0, 0.9)
-    walk = eqx.tree_at(lambda t: (t.discount, t.weight), walk, (jnp.asarray(gamma), jnp.asarray(w)))
+    walk, restarts = off_policy(random_walk()), np.arange(40) % 15 == 0
+    w, gamma = np.asarray(walk.weight), np.asarray(walk.discount)
     system, rhs, inherited = np.eye(3) / 50.0, np.zeros(3), np.zeros(3)
     for i in range(40):
         v, ahead, r = (np.asarray(x[i]) for x in (walk.observation, walk.next_observation, walk.reward))
@@ -122,6 +128,28 @@ def test_trace_brm_is_least_squares_on_residuals_summed_ahead(trace_decay: float
     features, targets = ahead @ d, ahead @ np.asarray(walk.reward)
     expected = np.linalg.solve(features.T @ features + np.eye(3) / 50.0, features.T @ targets)
     np.testing.assert_allclose(online, expected, rtol=1e-8)
+
+
+def test_brm_with_weights_is_its_least_squares_written_out(x64: None) -> None:
+    """A weight counts its row of ``d omega = r`` so often; nothing follows an end."""
+    walk = off_policy(random_walk())
+    d = np.asarray(walk.observation - walk.discount[:, None] * walk.next_observation)
+    weighted = np.asarray(walk.weight)[:, None] * d
+    rhs, none = weighted.T @ np.asarray(walk.reward), np.zeros(40, dtype=bool)
+    ridge = np.linalg.solve(weighted.T @ d + np.eye(3) / 50.0, rhs)
+    np.testing.assert_allclose(run(BRM(3, 50.0), walk, none)[-1], ridge, rtol=1e-8)
+    np.testing.assert_allclose(run(BatchBRM(3), walk, none)[-1], np.linalg.solve(weighted.T @ d, rhs), rtol=1e-8)
+
+
+def test_trace_brm_with_weights_multiplies_them_along_the_trace(x64: None) -> None:
+    """Scherrer and Geist's Algorithm 4: ``d = v - gamma w v'``, targets ``w r``, each step ahead ``lambda gamma w``."""
+    walk = off_policy(random_walk())
+    w, gamma = np.asarray(walk.weight), np.asarray(walk.discount)
+    d = np.asarray(walk.observation) - (gamma * w)[:, None] * np.asarray(walk.next_observation)
+    ahead = np.array([[np.prod(0.6 * (gamma * w)[i:j]) if j >= i else 0.0 for j in range(40)] for i in range(40)])
+    features, targets = ahead @ d, ahead @ (w * np.asarray(walk.reward))
+    expected = np.linalg.solve(features.T @ features + np.eye(3) / 50.0, features.T @ targets)
+    np.testing.assert_allclose(run(TraceBRM(3, 50.0, 0.6), walk, np.zeros(40, dtype=bool))[-1], expected, rtol=1e-8)
 
 
 def test_trace_brm_drops_its_trace_at_the_start_of_an_episode(x64: None) -> None:
