@@ -101,3 +101,5 @@ def test_no_derivative_where_all_units_are_off() -> None:
     psi = MLP((jnp.zeros((4, 2)), jnp.ones((1, 4))), (jnp.zeros(4), jnp.zeros(1)))
     gradient = jax.grad(lambda psi: jnp.sum(psi(jnp.ones((3, 2)))))(psi)
     assert close(gradient.kernels, (jnp.zeros((4, 2)), jnp.zeros((1, 4))))
+    slopes = jax.vmap(jax.grad(relu))(jnp.array([-1.0, 0.0, 1.0]))  # of deeper networks' units
+    assert slopes.tolist() == [0.0, 0.0, 1.0]
