@@ -46,6 +46,8 @@ def test_the_first_batch_that_holds_it_is_found(before: TrainState) -> None:
     assert not np.isfinite(trace.metrics["critic_loss"])
     updates = TRAINING.updates(after.key, WARMUP, int(after.step))
     assert [update.step for update in updates] == list(range(WARMUP, WARMUP + 60))
+    early = TRAINING.updates(after.key, 0, WARMUP + 2)  # of the warm-up there are none
+    assert [(update.step, update.stored) for update in early] == [(WARMUP, WARMUP), (WARMUP + 1, WARMUP + 1)]
     found = find_culprit(TRAINING.agent, state.agent, after.replay, updates, 16)
     assert found is not None
     index_of = jax.jit(lambda stored, key: type(after.replay)(after.replay.ring, stored).sample(key, 16).index)
