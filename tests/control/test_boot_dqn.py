@@ -116,7 +116,13 @@ def test_the_action_of_the_mean_and_each_members_own() -> None:
 def test_an_update_by_hand() -> None:
     """Each member's gradient: weights, its mask, its noise on targets, its prior function and the pull of lambda; Adam
     remembers a tenth of it, and its first step is the learning rate against the gradient's sign."""
-    settings = {"prior_scale": 10.0, "prior_weight": 0.02, "target_noise": 0.3, "bootstrap": 0.5, "learning_rate": 0.07}
+    settings = {
+        "prior_scale": 10.0,
+        "prior_weight": 0.02,
+        "target_noise": 30.0,
+        "bootstrap": 0.5,
+        "learning_rate": 0.07,
+    }
     agent = BootDQN(**settings, **TINY)
     state, index = started(agent), jnp.arange(40, 44)
     data = eqx.tree_at(lambda d: d.weight, four_ends(), jnp.array([0.5, 1.0, 2.0, 3.0]))
@@ -128,7 +134,7 @@ def test_an_update_by_hand() -> None:
     for member in (0, 1):
         pick = lambda tree, m=member: jax.tree.map(lambda x: x[m], tree)  # noqa: E731
         noise = [jax.random.normal(jax.random.fold_in(state.posterior.noise_keys[member], i)) for i in index]
-        targets = noiseless[member] + 0.3 * jnp.stack(noise) / jnp.sqrt(data.weight)
+        targets = noiseless[member] + 30.0 * jnp.stack(noise) / jnp.sqrt(data.weight)
         prior = 10.0 * pick(state.posterior.priors)(inputs)
 
         def loss(psi: ActionValues, t: jax.Array = targets, p: jax.Array = prior, m: int = member) -> jax.Array:

@@ -24,8 +24,8 @@ from bayesbellman.nn.actors import TanhGaussian
 KEY = jax.random.key(0)
 SPACES = Spaces(box([-1.0, -1.0], [1.0, 1.0]), box([-3.0], [3.0]))  # observations are scaled to what they are
 ROWS, LOG_TEMPERATURE, TARGET_ENTROPY = 6, -0.7, -1.0
-RATE = 0.02
-"""Of learning; no agent's default"""
+RATE, SMOOTHING = 0.02, 0.4
+"""Of learning, and of omega; no agent's defaults"""
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +71,11 @@ def assert_stepped(before: Any, after: Any, gradient: Any) -> None:
         np.testing.assert_allclose((new - old)[steep], -RATE * np.sign(slope[steep]), rtol=1e-3)
 
 
+def assert_followed(omega: Any, after: Any, psi: Any) -> None:
+    """The slow step is towards psi as the update has left it."""
+    assert_close(after, jax.tree.map(lambda o, p: o + SMOOTHING * (p - o), omega, psi))
+
+
 def assert_temperature_follows(after: Optimised, log_prob: jax.Array) -> None:
     """``d/d log alpha`` of ``-log alpha mean(log pi + target)``: with too little entropy alpha must rise."""
     gradient = -(np.mean(log_prob) + TARGET_ENTROPY)
@@ -81,7 +86,7 @@ def assert_temperature_follows(after: Optimised, log_prob: jax.Array) -> None:
 @pytest.mark.parametrize("num_critics", [2, 1])
 def test_sac(num_critics: int) -> None:
     """Targets: the least of omega's values and, less the temperature's share, the log-density; nothing at an end."""
-    agent, data = SAC(num_critics=num_critics, hidden=(8,), learning_rate=RATE), batch()
+    agent, data = SAC(num_critics=num_critics, hidden=(8,), learning_rate=RATE, target_smoothing=SMOOTHING), batch()
     state = begun(agent)
     assert agent.values(state, data.observation, data.action).shape == (num_critics, ROWS)
     after, metrics = jax.jit(lambda state: agent.update(KEY, state, data, jnp.arange(ROWS)))(state)
@@ -110,8 +115,7 @@ def test_sac(num_critics: int) -> None:
     gradient = jax.grad(actor_loss)(actor)
     assert_close(after.actor.memory[0].mu, a_tenth(gradient))
     assert_stepped(actor, after.actor.parameters, gradient)
-    psi = after.critics.members.phi
-    assert_close(after.omega, jax.tree.map(lambda o, p: o + 5e-3 * (p - o), state.omega, psi))
+    assert_followed(state.omega, after.omega, after.critics.members.phi)
     log_prob = actor.sample(actor_key, data.observation).log_prob
     np.testing.assert_allclose(metrics["entropy"], -np.mean(log_prob), rtol=1e-5)
     assert_temperature_follows(after.log_temperature, log_prob)
@@ -120,7 +124,7 @@ def test_sac(num_critics: int) -> None:
 def test_bbac() -> None:
     """With a prior that weighs something, target noise and masks: each member has its own of all three."""
     settings = {"prior_scale": 10.0, "prior_weight": 0.02, "target_noise": 0.3, "bootstrap": 0.5}
-    agent = BBAC(ensemble_size=3, hidden=(8,), learning_rate=RATE, **settings)
+    agent = BBAC(ensemble_size=3, hidden=(8,), learning_rate=RATE, target_smoothing=SMOOTHING, **settings)
     state, data, index = begun(agent), batch(), jnp.arange(40, 40 + ROWS)
     after, metrics = jax.jit(lambda state: agent.update(KEY, state, data, index))(state)
     next_key, _, policy_key, pair_key = jax.random.split(KEY, 4)
@@ -150,6 +154,7 @@ def test_bbac() -> None:
         assert_close(one(after.posterior.members.optimiser[0].mu, member), a_tenth(gradient))
         assert_stepped(psi, one(after.posterior.members.phi, member), gradient)
     np.testing.assert_allclose(metrics["critic_loss"], np.mean(fits), rtol=1e-5)
+    assert_followed(state.omega, after.omega, after.posterior.members.phi)
 
     alpha, pair = jnp.exp(LOG_TEMPERATURE), two_of(pair_key, 3).tolist()
     for number, key in enumerate(jax.random.split(policy_key, 4)):
