@@ -227,7 +227,12 @@ def test_live_it_follows_and_keeps_what_was_chosen(tab: chromium.Tab, tmp_path: 
             assert tab.js("window.scrollY") == 600
             assert tab.complaints() == []
             assert all(request.startswith((address, "data:")) for request in tab.requests())
+            folder.rename(tmp_path / "moved")
+            words = f"Not live: RUN: {folder} holds no config.json; is it a folder that bbo train left? (What is shown"
+            tab.until(lambda: words in tab.js("document.getElementById('live').textContent"))
+            (tmp_path / "moved").rename(folder)
+            tab.until(lambda: "Live. Nothing is running" in tab.js("document.getElementById('live').textContent"))
         finally:
             server.shutdown()
             thread.join()
-    tab.until(lambda: "Not live" in tab.js("document.getElementById('live').textContent"))
+    tab.until(lambda: "the server does not answer" in tab.js("document.getElementById('live').textContent"))

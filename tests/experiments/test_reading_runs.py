@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.experiments.run_folders import make_run
 
+from bayesbellman.experiments.training.analysis import read_curve
 from bayesbellman.experiments.training.reading import is_run, read_run
 from bayesbellman.runs.lock import locked
 
@@ -48,3 +50,15 @@ def test_what_is_no_run_is_said(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"config\.json cannot be read") as told:
         read_run(tmp_path)
     assert len(str(told.value)) < 300  # not all that it holds
+
+
+@pytest.mark.parametrize("lost", ["returns", "seconds", "mean"])
+def test_a_record_with_a_damaged_name_is_told_with_its_step(tmp_path: Path, lost: str) -> None:
+    folder = make_run(tmp_path / "run", {0: {100: 1.0, 200: 2.0}})
+    first, second = (folder / "metrics.jsonl").read_text().splitlines()
+    name = f'"{lost}"'
+    (folder / "metrics.jsonl").write_text(first + "\n" + second.replace(name, name.replace("e", "f"), 1) + "\n")
+    with pytest.raises(ValueError, match=r"metrics\.jsonl is damaged: what it says of step 200 is no record of ours"):
+        read_run(folder)
+    with pytest.raises(ValueError, match=r"metrics\.jsonl is damaged: what it says of step 200 is no record of ours"):
+        read_curve(0, folder)

@@ -37,7 +37,7 @@ def make_server(collect: Collect, port: int) -> ThreadingHTTPServer:
                 return
             try:
                 data = read()
-            except (OSError, ValueError) as error:  # a run that is just being replaced
+            except (OSError, ValueError) as error:  # a run that is just being replaced, or was removed
                 self._answer(503, "text/plain", str(error))
                 return
             if address == "/":

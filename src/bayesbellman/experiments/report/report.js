@@ -627,14 +627,18 @@
           tag = answer.headers.get("ETag");
           data = await answer.json();
           update();
-        } else if (answer.status !== 304) throw new Error(await answer.text());
+        } else if (answer.status !== 304) {
+          say(`Not live: ${await answer.text()} (What is shown is the last that came.)`, true);
+          return;
+        }
         const going = data.runs.filter((run) => run.running);
         const words = going.map((run) => run.seeds.filter((seed) => seed.how === "running").map((seed) => `${nameOfSeed(run, seed)} at ${whole(seed.steps)} of ${whole(run.planned)} steps`).join(", "));
         say(going.length ? `Live: ${words.join("; ")}.` : "Live. Nothing is running.", false);
       } catch (error) {
         say("Not live: the server does not answer. What is shown is the last that came.", true);
+      } finally {
+        setTimeout(look, 2000);
       }
-      setTimeout(look, 2000);
     };
     look();
   }

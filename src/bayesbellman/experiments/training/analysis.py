@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from bayesbellman.experiments.plotting import BLUE, FAINT, ORANGE, style
 from bayesbellman.experiments.training.plan import CURVE, METRICS, REPORT, SUMMARY, Ended
-from bayesbellman.runs.metrics import read_metrics
+from bayesbellman.experiments.training.reading import read_pieces
 from bayesbellman.runs.tables import aligned, markdown, write_csv
 from bayesbellman.runs.text_files import write_text
 
@@ -34,7 +34,7 @@ class Curve(NamedTuple):
 
 def read_curve(seed: int, folder: Path) -> Curve:
     """Of a run that may not have ended, or not have begun."""
-    pieces = read_metrics(folder / METRICS)
+    pieces = read_pieces(folder / METRICS)
     tested = [(piece["steps"], piece["evaluation"]["mean"]) for piece in pieces if "evaluation" in piece]
     played = [(piece["steps"], value) for piece in pieces for value in piece["returns"]]
     tested_at, means = np.array(tested, float).reshape(-1, 2).T  # None, of a number that was not finite, becomes nan

@@ -61,10 +61,21 @@ def read_run(folder: Path) -> Run:
     for seed in range(first, first + number):
         inside = folder / f"seed-{seed:04d}"
         place = inside if inside.is_dir() or number > 1 else folder
-        records = read_metrics(place / METRICS)
+        records = read_pieces(place / METRICS)
         rest = "running" if running else "interrupted"
         seeds.append(SeedRun(seed, place, ended.get(seed) or (rest if records else "not begun"), records))
     return Run(folder, config, tuple(seeds))
+
+
+def read_pieces(path: Path) -> list[dict[str, Any]]:
+    """The records of a seed, each with what is read from it; one that lacks it is an error that says so."""
+    records = read_metrics(path)
+    for record in records:
+        evaluation = record.get("evaluation", {"mean": None})
+        sound = isinstance(record.get("returns"), list) and "seconds" in record
+        if not (sound and isinstance(evaluation, dict) and "mean" in evaluation):
+            raise ValueError(f"{path} is damaged: what it says of step {record['steps']:,} is no record of ours")
+    return records
 
 
 def _words(error: Exception) -> str:
