@@ -66,6 +66,18 @@ def test_only_what_is_new_is_written(tmp_path: Path) -> None:
     ]
 
 
+def test_pieces_that_others_removed_are_written_again(tmp_path: Path) -> None:
+    """By a cleaner of old files, say: what is written now is whole all the same."""
+    files = CheckpointFolder(tmp_path)
+    for step in (4, 8):
+        files.write(step, snapshot(step))
+    (tmp_path / f"replay-{0:015d}-{4:015d}.bbo").unlink()
+    files.write(9, snapshot(9))
+    found = CheckpointFolder(tmp_path).latest(RING)
+    assert found is not None
+    np.testing.assert_array_equal(found.ring["x"], snapshot(9).ring["x"])
+
+
 def test_the_last_are_kept_with_what_they_need(tmp_path: Path) -> None:
     files = CheckpointFolder(tmp_path, keep=2)
     (tmp_path / ".step-000000000001.bbo.99.tmp").write_text("half")

@@ -78,7 +78,7 @@ class CheckpointFolder:
         oldest = max(0, stored - capacity)
         pieces = [piece for piece in self._pieces if piece[1] > oldest]
         start = max(oldest, pieces[-1][1] if pieces else 0)
-        if len(pieces) >= MOST_PIECES:
+        if len(pieces) >= MOST_PIECES or not all(self._is_there(piece) for piece in pieces):
             pieces, start = [], oldest
         if start < stored:
             rows = np.arange(start, stored) % capacity
@@ -87,6 +87,10 @@ class CheckpointFolder:
             write_bundle(path, part, {"start": start, "stop": stored})
             pieces.append((start, stored))
         return pieces
+
+    def _is_there(self, piece: tuple[int, int]) -> bool:
+        """Others may have removed it; a checkpoint without it would be worth nothing, and replay is at hand."""
+        return (self.folder / _piece_name(*piece, self._replay)).is_file()
 
     def steps(self) -> list[int]:
         """Of the checkpoints that are there, oldest first"""
