@@ -109,6 +109,21 @@ def test_a_folder_of_ours_is_gone_on_with_whatever_others_put_there(tmp_path: Pa
         pass
 
 
+def test_a_folder_is_filled_also_where_the_one_above_is_not_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A volume of a container, say. One that may not be written itself is refused beforehand."""
+    run = tmp_path / "run"
+    run.mkdir()
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) == run)
+    with live_folder(run, ["a"], overwrite=False):
+        (run / "a").write_text("1")
+    refuse_if_unusable_or_in_use(run, overwrite=False, resume=True)
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != run)
+    with pytest.raises(PermissionError, match="run is read-only for this user"):
+        refuse_if_unusable_or_in_use(run, overwrite=False, resume=True)
+
+
 def test_what_we_did_not_write_is_not_removed_with_a_folder_of_ours(tmp_path: Path) -> None:
     with live_folder(tmp_path / "run", ["inner"], overwrite=False) as out:
         (out / "inner").mkdir()

@@ -11,10 +11,11 @@ OURS = ".bbo-files"
 """In each folder we make: the names of the files we put there. Only such a folder, with nothing added, is replaced."""
 
 
-def refuse_if_unusable(out: Path, *, overwrite: bool, resume: bool = False) -> None:
+def refuse_if_unusable(out: Path, *, overwrite: bool, resume: bool = False, filled: bool = False) -> None:
     """Say before the work starts, not after it, that its result could not be kept.
 
     ``resume``: a folder of ours is gone on with. Nothing in it is replaced, so others may have put files there.
+    ``filled``: one that is there is written into, and not replaced as a whole, which its parent would have to allow.
     """
     place = out.resolve()
     if place in (here := Path.cwd().resolve(), *here.parents):
@@ -24,7 +25,7 @@ def refuse_if_unusable(out: Path, *, overwrite: bool, resume: bool = False) -> N
     existing = next(parent for parent in (place, *place.parents) if parent.exists())
     if not existing.is_dir():
         raise NotADirectoryError(f"--out {out} cannot be made: {existing} is a file")
-    writable = existing if existing != place else place.parent
+    writable = existing if existing != place or filled else place.parent
     if not os.access(writable, os.W_OK | os.X_OK):
         raise PermissionError(f"--out {out} cannot be written: {writable} is read-only for this user")
 

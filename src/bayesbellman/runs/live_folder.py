@@ -39,7 +39,7 @@ def refuse_if_unusable_or_in_use(out: Path, *, overwrite: bool, resume: bool = F
     if (out / LOCK).exists():  # that somebody works there is said before anything else
         with locked(out):
             _drop_scratch(out)
-    refuse_if_unusable(out, overwrite=overwrite, resume=resume)
+    refuse_if_unusable(out, overwrite=overwrite, resume=resume, filled=True)
     for name in _listed(out) if not resume else ():
         if (inner := out / name).is_dir():
             _refuse_inner(inner, overwrite=overwrite)
