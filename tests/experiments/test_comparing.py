@@ -1,6 +1,7 @@
 """Runs against each other: who is one contender, at which step, and what stands for what is missing."""
 
 import csv
+import os
 from pathlib import Path
 
 import numpy as np
@@ -167,6 +168,15 @@ def test_the_folder_holds_tables_figure_and_report(bbac: Path, sac: Path, tmp_pa
     assert "E-v0: compared from 100 to 300 steps" in report
     assert "left out: not begun" in report
     assert (tmp_path / "comparison.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_folders_whose_names_are_no_utf8(tmp_path: Path) -> None:
+    """As those of an old archive; their names are shown as far as they can be."""
+    runs = [tmp_path / os.fsdecode(name) for name in (b"caf\xe9", "λ".encode())]
+    comparison = read_contenders([make_run(run, {0: line(1), 1: line(2)}, FINISHED) for run in runs])
+    write_comparison(comparison, settle(comparison), tmp_path)
+    assert [contender.label for contender in comparison.contenders] == ["BBAC (caf\ufffd)", "BBAC (λ)"]
+    assert "caf\ufffd" in (tmp_path / "seeds.csv").read_text(encoding="utf-8")
 
 
 def test_what_cannot_be_compared_is_said(bbac: Path, tmp_path: Path) -> None:

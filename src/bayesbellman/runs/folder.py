@@ -11,6 +11,11 @@ OURS = ".bbo-files"
 """In each folder we make: the names of the files we put there. Only such a folder, with nothing added, is replaced."""
 
 
+def shown(path: Path) -> str:
+    """As text that can be written down: names are bytes, and those that are no UTF-8 are shown as far as they are."""
+    return os.fsencode(path).decode("utf-8", errors="replace")
+
+
 def refuse_if_unusable(out: Path, *, overwrite: bool, resume: bool = False, filled: bool = False) -> None:
     """Say before the work starts, not after it, that its result could not be kept.
 

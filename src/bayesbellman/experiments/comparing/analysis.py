@@ -16,6 +16,7 @@ from bayesbellman.experiments.statistics import (
     interquartile_mean,
     probability_of_improvement,
 )
+from bayesbellman.runs.folder import shown
 from bayesbellman.runs.tables import aligned, markdown, write_csv
 
 FIGURE, TABLE, IMPROVEMENT, SEEDS, REPORT = (
@@ -104,12 +105,12 @@ def each_seed(settled: Settled) -> list[tuple]:
         for env in settled.spans:
             rows += [
                 (label, env, one.seed.seed, one.seed.how, one.seed.curve.steps, one.final, one.area, one.remark,
-                 one.seed.folder)
+                 shown(one.seed.folder))
                 for one in settled.scored[label][env]
             ]  # fmt: skip
         rows += [
             (label, one.seed.env, one.seed.seed, one.seed.how, one.seed.curve.steps, "", "", f"left out: {one.why}",
-             one.seed.folder)
+             shown(one.seed.folder))
             for one in settled.missing[label]
         ]  # fmt: skip
     return rows

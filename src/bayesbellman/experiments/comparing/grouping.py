@@ -10,6 +10,7 @@ from bayesbellman.control.bbac import RECIPES
 from bayesbellman.doors.agents import OTHER_PRIOR_SCALE, PRIOR_SCALES
 from bayesbellman.experiments.training.analysis import Curve, read_curve
 from bayesbellman.experiments.training.reading import Run, read_run
+from bayesbellman.runs.folder import shown
 
 NO_PART_OF_IT = ("seed", "device")
 """Settings in which runs of one contender may differ"""
@@ -79,10 +80,12 @@ def _grouped(runs: Sequence[Run]) -> list[Contender]:
         if len(set(taken)) == len(taken):
             contenders.append(_contender(label, group))
         else:  # the same seeds twice: of different versions, perhaps, and not to be pooled
-            contenders += [_contender(f"{label} ({run.folder.name or run.folder})", [run]) for run in group]
+            contenders += [
+                _contender(f"{label} ({shown(Path(run.folder.name or run.folder))})", [run]) for run in group
+            ]
     names = [contender.label for contender in contenders]
     return [
-        contender._replace(label=f"{contender.label} ({contender.folders[0]})")
+        contender._replace(label=f"{contender.label} ({shown(contender.folders[0])})")
         if names.count(contender.label) > 1
         else contender
         for contender in contenders
