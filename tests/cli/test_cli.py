@@ -182,6 +182,21 @@ def test_warnings_are_one_line_and_deviations_infinite(tmp_path: Path) -> None:
     assert json.loads(summary)["fit"]["condition number"] == "infinite"
 
 
+def test_columns_that_matter_and_are_not_used_are_told_of(tmp_path: Path, capsys) -> None:
+    """Ends that are passed over are bootstrapped across, and nothing in the numbers would show it."""
+    a = arrays()
+    path = write(tmp_path / "log.parquet", {**a, "weight": a.pop("w")})
+    words = "warning: the column '{0}' is not used; --{0} {0} takes it"
+    main(["evaluate-linear", str(path), "--out", str(tmp_path / "without")])
+    said = capsys.readouterr().err
+    assert words.format("terminated") in said
+    assert words.format("weight") in said
+    assert "discount" not in said
+    used = ["--terminated", "terminated", "--weight", "weight"]
+    main(["evaluate-linear", str(path), "--out", str(tmp_path / "with"), *used])
+    assert "is not used" not in capsys.readouterr().err
+
+
 def test_a_bad_number_is_named_with_its_rows_and_file(tmp_path: Path, capsys) -> None:
     a = arrays()
     a["phi_0"][40] = np.nan

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from bayesbellman.cli.options import DataFiles, Flag, OrNone
+from bayesbellman.cli.saying import say
 
 if TYPE_CHECKING:
     from bayesbellman.compat.arrow import ParquetFeatures, ParquetTransitions
@@ -83,6 +84,7 @@ class EvaluateLinear:
             self.weight,
         )
         transitions = ParquetTransitions(self.data, columns, self.batch_rows)
+        self._say_what_is_not_used(transitions.tables[0].schema.names)
         query = None
         if self.query is not None:
             query = ParquetFeatures(self.query, transitions.feature_columns, self.batch_rows)
@@ -95,6 +97,13 @@ class EvaluateLinear:
             text = self._write(model, transitions, query, folder)
         print(text)
         print(f"Results: {self.out}")
+
+    def _say_what_is_not_used(self, names: list[str]) -> None:
+        """A column whose name says that it matters: values beyond an end that is passed over would be wrong."""
+        ends = self.terminated is not None or self.discount is not None
+        for option, used in (("terminated", ends), ("discount", ends), ("weight", self.weight is not None)):
+            if option in names and not used:
+                say(f"warning: the column {option!r} is not used; --{option} {option} takes it")
 
     def _write(
         self,
