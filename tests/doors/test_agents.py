@@ -155,7 +155,12 @@ def test_files_that_are_not_an_agents_are_refused(trained: bb.BBAC, tmp_path: Pa
     write_arrays(path, {**arrays, "about": np.frombuffer(json.dumps(foreign).encode(), np.uint8)})
     with pytest.raises(ValueError, match="which would import code; pass it as env"):
         bb.BBAC.load(path)
-    about = {**json.loads(arrays["about"].tobytes()), "format": 99}
+    told = json.loads(arrays["about"].tobytes())
+    for wrong in ([1], None, {**told, "settings": [1]}, {**told, "env": 5}, {"agent": "BBAC", "settings": {}}):
+        write_arrays(path, {**arrays, "about": np.frombuffer(json.dumps(wrong).encode(), np.uint8)})
+        with pytest.raises(ValueError, match="was not written by an agent's save"):
+            bb.BBAC.load(path)
+    about = {**told, "format": 99}
     write_arrays(path, {**arrays, "about": np.frombuffer(json.dumps(about).encode(), np.uint8)})
     with pytest.raises(ValueError, match="has format 99"):
         bb.BBAC.load(path)

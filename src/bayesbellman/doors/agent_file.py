@@ -22,6 +22,8 @@ OF_A_RUN = "agent.bbo"
 """In a folder that ``bbo train`` left"""
 LEARNT_WITH = ("hidden", "activation", "ensemble_size", "num_critics", "prior_scale", "scale_observations")
 """Settings that make a function of networks' parameters: with others what was learnt would mean something else"""
+MOST_MORE = 1_000_000
+"""Numbers that settings may ask for beyond what a file holds, so that it can be said what does not fit"""
 Door = TypeVar("Door", bound="Agent")
 
 
@@ -51,8 +53,10 @@ def read_agent(
     arrays = read_arrays(path)
     try:
         about = json.loads(arrays.pop("about").tobytes())
-        name, settings, steps = about["agent"], about["settings"], int(about["steps"])
-    except (KeyError, ValueError) as error:
+        name, settings, steps = str(about["agent"]), dict(about["settings"]), int(about["steps"])
+        if not isinstance(about["env"], str | None):
+            raise TypeError("its environment has no name")
+    except (KeyError, ValueError, TypeError) as error:
         raise ValueError(f"{path} was not written by an agent's save ({error!r})") from error
     if about.get("format") != FORMAT:
         raise ValueError(f"{path} has format {about.get('format')}, this version reads {FORMAT}")
@@ -67,6 +71,7 @@ def read_agent(
     agent = kind(about["env"] if env is None else env, **kind.changed(settings, changes))
     _refuse_other_functions(path, settings, agent.settings())
     _refuse_other_spaces(path, about, agent)
+    _refuse_to_grow(path, agent, arrays)
     start = agent.pure.init(jax.random.key(0), agent.spaces)
     try:
         state = tree_like(start, arrays)
@@ -104,6 +109,14 @@ def _refuse_other_spaces(path: Path, about: Mapping[str, Any], agent: "Agent") -
                 f"{path} does not fit {where}, which has {size or 'no'} {words[name]}; it was learnt on"
                 f" {about.get('env') or 'another'}, which has {about[name] or 'no'}"
             )
+
+
+def _refuse_to_grow(path: Path, agent: "Agent", arrays: Mapping[str, np.ndarray]) -> None:
+    """Settings that would take far more memory than what the file holds are no agent's; nothing is made of them."""
+    made = jax.eval_shape(lambda: agent.pure.init(jax.random.key(0), agent.spaces))
+    asked, held = sum(leaf.size for leaf in jax.tree.leaves(made)), sum(array.size for array in arrays.values())
+    if asked > 10 * held + MOST_MORE:
+        raise ValueError(f"{path} does not fit its settings: they ask for {asked:,} numbers, and it holds {held:,}")
 
 
 def _file_meant(path: Path) -> Path:
