@@ -400,6 +400,27 @@ def test_one_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
     assert "training goes on" in said[0]
 
 
+@pytest.mark.parametrize("fault", ["clock", "disk"])
+def test_a_board_keeps_nobody_waiting(tmp_path: Path, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """tensorboardX's own thread dies of a clock that is set back by years or of a full disk, and its queue is short."""
+    from tensorboardX.event_file_writer import EventsWriter
+
+    from bayesbellman.runs import tensorboard
+
+    said: list[str] = []
+    with tensorboard.TensorBoard(tmp_path, said.append, after=7) as board:
+        board.write(8, {"x": 1.0})
+        if fault == "clock":
+            monkeypatch.setattr(time, "time", lambda: 1.0)
+        else:
+            monkeypatch.setattr(EventsWriter, "write_event", lambda self, event: os.fsync(-1))
+        for step in range(9, 50):
+            board.write(step, {"x": 1.0})
+    assert len(said) == (fault == "disk")
+    (events,) = tmp_path.iterdir()
+    assert events.read_bytes().count(b"\n\x01x") >= (1 if fault == "disk" else 42)
+
+
 def test_odd_places_and_no_reader(tmp_path: Path) -> None:
     """No HOME, an ASCII locale, a folder with blanks and umlauts, a closed output: nothing of it stops a run."""
     out = tmp_path / "ein Läufer" / ("x" * 200)
