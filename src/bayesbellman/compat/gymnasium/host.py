@@ -222,8 +222,8 @@ class HostEnv:
         place = self.source.place(environment, played[environment])._replace(step=self.steps - 1)
         if place.episode_step is not None:
             place = place._replace(episode_step=place.episode_step - 1)
-        what = f"{field} is {value.tolist()}; mend the environment, or pass bad_values='drop' or 'clip'"
-        raise NotFinite(what, place)
+        fix = "mend the environment, or pass bad_values='drop' or 'clip' (bbo train: --bad-values)"
+        raise NotFinite(f"{field} is {value.tolist()}; {fix}", place)
 
     def _clipped(self, observation: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         low = np.where(np.isfinite(self._low), self._low, np.float32(-CLIP))

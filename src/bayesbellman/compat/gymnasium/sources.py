@@ -35,6 +35,12 @@ class Played(NamedTuple):
     """False: no transition took place."""
 
 
+RESTARTS = (
+    "; restarts=k (agents: on_env_error='restart', bbo train: --on-env-error restart) would begin a new episode,"
+    " up to k times"
+)
+
+
 class AbstractSource(abc.ABC):
     """Environments that are stepped together. Use: `reset`, and then `step` and `begin` in turn."""
 
@@ -72,11 +78,7 @@ class AbstractSource(abc.ABC):
         self.failures += 1
         what = f"{method}() {said(error)}"
         if self.failures > self.restarts:
-            hint = (
-                ""
-                if self.restarts
-                else "; restarts=k (agents: on_env_error='restart') would begin a new episode, up to k times"
-            )
+            hint = "" if self.restarts else RESTARTS
             raise EnvironmentFailed(what + hint, place) from error
         warn(f"{place}: {what}; a new episode begins (restart {self.failures} of {self.restarts})", EnvironmentWarning)
 
