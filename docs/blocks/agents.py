@@ -2,7 +2,7 @@
 
 import json
 
-from blocks.reading import RESULTS, facts, head, line, made_by, shown, table_of
+from blocks.reading import RESULTS, facts, head, line, made_by, measured, table_of
 
 
 def control_demo() -> str:
@@ -103,9 +103,7 @@ def control_speed() -> str:
     """RP-BBAC and SAC beside SBX's SAC."""
     result = facts(RESULTS / "benchmarks" / "control_cpu.json")
     origin, columns = result["origin"], ("contender", "steps/s", "GFLOP a step", "GFLOP/s", "share of the matrix rate")
-    lines = head(columns)
-    for row in result["rows"]:
-        lines.append(line(shown(row, columns)))
+    lines = measured(result["rows"], columns)
     peers = ", ".join(f"{name} {version}" for name, version in origin["peers"].items())
     made = f"`{origin['command']}`, {peers}, jax {origin['packages']['jax']}, commit {origin['commit']}"
     return "\n".join([*lines, "", f"{made}, {origin['machine']}."])
@@ -115,9 +113,7 @@ def bsuite_scores() -> str:
     """BootDQN's scores in bsuite, by setting."""
     result = facts(RESULTS / "bsuite" / "scores.json")
     origin, columns = result["origin"], list(result["rows"][0])
-    lines = head(columns)
-    for row in result["rows"]:
-        lines.append(line(shown(row, columns)))
+    lines = measured(result["rows"], columns)
     made = f"`{origin['command']}`, bsuite {origin['peers']['bsuite']}, jax {origin['packages']['jax']}"
     note = f"{made}, seed {origin['seed']}, commit {origin['commit']}, {origin['machine']}."
     return "\n".join([*lines, "", note])
@@ -127,9 +123,7 @@ def discrete_speed() -> str:
     """BootDQN beside bsuite's."""
     result = facts(RESULTS / "benchmarks" / "discrete_cpu.json")
     origin, columns = result["origin"], list(result["rows"][0])
-    lines = head(columns)
-    for row in result["rows"]:
-        lines.append(line(shown(row, columns)))
+    lines = measured(result["rows"], columns)
     peers = ", ".join(f"{name} {version}" for name, version in origin["peers"].items())
     made = f"`{origin['command']}`, {peers}, jax {origin['packages']['jax']}, commit {origin['commit']}"
     rate = f"the matrix rate is {origin['matrix_rate'] / 1e9:.0f} GFLOP a CPU second"

@@ -1,6 +1,6 @@
 """Of evaluation with linear features, and of examples that print their tables."""
 
-from blocks.reading import RESULTS, facts, head, line, made_by, shown, table_of
+from blocks.reading import RESULTS, facts, head, line, made_by, measured, table_of
 
 
 def speed() -> str:
@@ -112,9 +112,7 @@ def linear_speed() -> str:
     """One run of BBO, ours against a NumPy loop, by task."""
     result = facts(RESULTS / "benchmarks" / "linear_suite.json")
     origin, columns = result["origin"], list(result["rows"][0])
-    lines = head(columns)
-    for row in result["rows"]:
-        lines.append(line(shown(row, columns)))
+    lines = measured(result["rows"], columns)
     numpy = f"numpy {origin['packages']['numpy']}, jax {origin['packages']['jax']}"
     return "\n".join([*lines, "", f"`{origin['command']}`, {numpy}, commit {origin['commit']}, {origin['machine']}."])
 

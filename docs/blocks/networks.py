@@ -1,15 +1,13 @@
 """Of evaluation with networks, and of Tsitsiklis' triangle."""
 
-from blocks.reading import RESULTS, facts, head, line, made_by, shown, table_of
+from blocks.reading import RESULTS, facts, head, line, made_by, measured, shown, table_of
 
 
 def randomised_prior() -> str:
     """The ensemble beside NUTS."""
     result = facts(RESULTS / "randomised_prior" / "randomised_prior.json")
     origin, columns = result["origin"], list(result["rows"][0])
-    lines = head(columns)
-    for row in result["rows"]:
-        lines.append(line(shown(row, columns, ".3f")))
+    lines = measured(result["rows"], columns, ".3f")
     made = f"`{origin['command']}`, blackjax {origin['blackjax']}, commit {origin['commit']}, {origin['machine']}"
     note = f"{made}, seed {origin['seed']}. Largest R-hat of NUTS on the grid: {origin['r_hat']:.3f}."
     return "\n".join([*lines, "", note])
@@ -20,8 +18,8 @@ def nonlinear_speed() -> str:
     columns = ("method", "seeds", "steps", "seconds", "us a step and seed", "share of the matrix rate")
     lines = head(["device", *columns])
     notes = []
-    for measured in ("gpu", "cpu_full", "cpu"):
-        result = facts(RESULTS / "benchmarks" / f"nonlinear_{measured}.json")
+    for machine in ("gpu", "cpu_full", "cpu"):
+        result = facts(RESULTS / "benchmarks" / f"nonlinear_{machine}.json")
         origin = result["origin"]
         for row in result["rows"]:
             lines.append(line([origin["device"], *shown(row, columns)]))

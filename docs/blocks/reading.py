@@ -33,5 +33,10 @@ def shown(row: Mapping[str, Any], columns: Iterable[str], form: str = ".3g") -> 
     return [f"{row[name]:{form}}" if isinstance(row[name], float) else f"{row[name]}" for name in columns]
 
 
+def measured(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], form: str = ".3g") -> list[str]:
+    """Of a benchmark's rows."""
+    return [*head(columns), *(line(shown(row, columns, form)) for row in rows)]
+
+
 def made_by(origin: Mapping[str, Any]) -> str:
     return f"`{origin['command']}`, commit {origin['commit']}, {origin['machine']}"

@@ -3,12 +3,13 @@
 import hashlib
 import io
 import math
-import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+
+from bayesbellman.runs.whole_files import write_bytes
 
 DIGEST_BYTES = 32
 
@@ -22,16 +23,7 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # pyright: ignore[reportArgumentType] (no array is called "file")
     content = buffer.getvalue()
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with scratch.open("wb") as file:
-            file.write(content + hashlib.sha256(content).digest())
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.replace(path)
-    except BaseException:
-        scratch.unlink(missing_ok=True)
-        raise
+    write_bytes(path, content + hashlib.sha256(content).digest())
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:

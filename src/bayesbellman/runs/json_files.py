@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bayesbellman.runs.text_files import write_text
+from bayesbellman.runs.whole_files import write_text
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

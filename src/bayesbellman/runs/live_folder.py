@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bayesbellman.runs.folder import OURS, refuse_if_unusable
 from bayesbellman.runs.lock import LOCK, locked
-from bayesbellman.runs.text_files import write_text
+from bayesbellman.runs.whole_files import write_text
 
 SCRATCH = re.compile(r"\.(.+)\.\d+\.tmp")
 """What `write_arrays` calls a file that is not yet whole"""

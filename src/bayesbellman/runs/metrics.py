@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from bayesbellman.runs.text_files import write_text
+from bayesbellman.runs.whole_files import write_text
 
 
 class MetricsFile:

@@ -13,7 +13,7 @@ from bayesbellman.experiments.plotting import BLUE, FAINT, ORANGE, style
 from bayesbellman.experiments.training.plan import CURVE, METRICS, REPORT, SUMMARY, Ended
 from bayesbellman.experiments.training.reading import read_pieces
 from bayesbellman.runs.tables import aligned, markdown, write_csv
-from bayesbellman.runs.text_files import write_text
+from bayesbellman.runs.whole_files import write_text
 
 HEADER = (
     "seed", "ended", "steps", "seconds", "episodes", "evaluations", "last_evaluation", "best_evaluation", "best_steps",
