@@ -6,25 +6,34 @@ from blocks.reading import RESULTS, facts, head, line, table_of
 
 
 def cartpole() -> str:
-    """Every run of the paper's cart-pole."""
-    folder = _cartpole_folder()
-    runs = table_of(folder / "runs.csv")
+    """Every run of the paper's cart-pole; RP-BBAC with the paper's own recipe is a study of its own."""
     names = ("first_reward", "first_success", "sustained_from")
     header = ("agent", "solved", "first reward", "first success", "above 500 from here on", "final returns")
+    commands = {
+        _cartpole_folder(): "bbo reproduce cartpole",
+        RESULTS / "cartpole_paper": 'bbo reproduce cartpole --methods "RP-BBAC, paper\'s recipe"',
+    }
+    runs = [run for folder in commands for run in table_of(folder / "runs.csv")]
+    agents = sorted(dict.fromkeys(run["group"] for run in runs), key=lambda agent: not agent.startswith("RP-BBAC"))
     lines = head(header)
-    for agent in dict.fromkeys(run["group"] for run in runs):
+    for agent in agents:
         here = [run for run in runs if run["group"] == agent]
         cells = [agent, f"{sum(run['solved'] == '1' for run in here)} of {len(here)}"]
         cells += [" / ".join(f"{int(run[name]):,}" if run[name] else "-" for run in here) for name in names]
-        cells += [" / ".join(f"{float(run['final_return']):.0f}" for run in here)]
+        cells += [" / ".join(_return(float(run["final_return"])) for run in here)]
         lines.append(line(cells))
-    made = facts(folder / "provenance.json")
-    size = made["settings"]["size"]
-    words = f"`bbo reproduce cartpole`, seeds 0 to {size['seeds'] - 1}, {size['steps']:,} steps"
-    note = f"{words}, commit {made['commit']}, {made['machine']}, {made['seconds'] / 60:.1f} minutes."
-    if made.get("unfinished"):
-        note += f" Not finished: {', '.join(made['unfinished'])}."
-    return "\n".join([*lines, "", note])
+    for folder, command in commands.items():
+        made = facts(folder / "provenance.json")
+        size = made["settings"]["size"]
+        words = f"`{command}`, seeds 0 to {size['seeds'] - 1}, {size['steps']:,} steps"
+        lines += ["", f"{words}, commit {made['commit']}, {made['machine']}, {made['seconds'] / 60:.1f} minutes."]
+        if made.get("unfinished"):
+            lines[-1] += f" Not finished: {', '.join(made['unfinished'])}."
+    return "\n".join(lines)
+
+
+def _return(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 1 else f"{value:.1f}"
 
 
 def where_it_helps() -> str:

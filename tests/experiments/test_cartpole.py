@@ -258,6 +258,17 @@ def test_claims_about_agents(tmp_path: Path) -> None:
         artefact.cells(tmp_path / "nowhere")
 
 
+def test_the_papers_own_recipe_is_judged_where_it_was_run(tmp_path: Path) -> None:
+    artefact, own = cartpole.ARTEFACT, "RP-BBAC, paper's recipe"
+    plan = artefact.plan(Request(methods=(own,)))
+    for solved in (True, False):
+        artefact.analyse(plan, Done({"bbac": faked([own], 5, curves(*[solved] * 5))}, {}), tmp_path)
+        verdicts = {verdict.address: verdict.ok for verdict in judge(artefact.expected(), artefact.cells(tmp_path))}
+        assert verdicts[own,] is solved
+        assert len(verdicts) == 5  # the four that are always expected are missing
+    assert (own,) not in {verdict.address for verdict in judge(artefact.expected(), {})}
+
+
 def sensitive(plan: Plan, bad: set[tuple[str, float]]) -> dict[str, Arrays]:
     """Results of all jobs; what is bad is not solved."""
 

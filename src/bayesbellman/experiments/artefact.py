@@ -131,6 +131,8 @@ class Expected(NamedTuple):
 
     printed: str
     judge: Callable[[Cell], Judgement]
+    optional: bool = False
+    """Of what a study makes only if it is asked to: judged where it is there"""
 
 
 Address = tuple[str, ...]
