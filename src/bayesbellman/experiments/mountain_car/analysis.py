@@ -141,7 +141,7 @@ REPORT = """# Sparse MountainCar
 
 Mean-action returns of the behaviour policy, every 1,000 steps; solved: above 90 on average over an evaluation's
 episodes. Seeds 0 to 4 stand for the paper's five. RP-BBAC and BAC have our default recipe. What this shows:
-docs/control.md.
+docs/control_experiments.md.
 
 ![Returns of every seed](mountain-car.png)
 
