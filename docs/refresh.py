@@ -33,6 +33,7 @@ BLOCKS = {
     "where_it_helps": (ROOT / "docs" / "where-it-helps.md", sparse.where_it_helps),
     "step_costs": (ROOT / "docs" / "where-it-helps.md", sparse.step_costs),
     "cartpole": (ROOT / "docs" / "cartpole-study.md", sparse.cartpole),
+    "cartpole_steadiness": (ROOT / "docs" / "cartpole-study.md", sparse.cartpole_steadiness),
     "cartpole_levers": (ROOT / "docs" / "cartpole-study.md", sparse.cartpole_levers),
     "cartpole_levers_narrow": (ROOT / "docs" / "cartpole-study.md", sparse.cartpole_levers_narrow),
     "tsitsiklis": (ROOT / "docs" / "tsitsiklis.md", networks.tsitsiklis),

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parents[2] / "results"
+Row = dict[str, str]
+"""Of a table, by its header"""
 
 
-def table_of(path: Path) -> list[dict[str, str]]:
+def table_of(path: Path) -> list[Row]:
     """Of a table with a header."""
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))

@@ -2,7 +2,12 @@
 
 from pathlib import Path
 
-from blocks.reading import RESULTS, facts, head, line, table_of
+from blocks.reading import RESULTS, Row, facts, head, line, table_of
+
+from bayesbellman.experiments.cartpole.task import SUCCESS
+
+LATE = 500_000
+"""Steps after which members have settled, as far as they do"""
 
 
 def cartpole() -> str:
@@ -13,11 +18,8 @@ def cartpole() -> str:
         _cartpole_folder(): "bbo reproduce cartpole",
         RESULTS / "cartpole_paper": 'bbo reproduce cartpole --methods "RP-BBAC, paper\'s recipe"',
     }
-    runs = [run for folder in commands for run in table_of(folder / "runs.csv")]
-    agents = sorted(dict.fromkeys(run["group"] for run in runs), key=lambda agent: not agent.startswith("RP-BBAC"))
     lines = head(header)
-    for agent in agents:
-        here = [run for run in runs if run["group"] == agent]
+    for agent, here in _cartpole_agents("runs.csv").items():
         cells = [agent, f"{sum(run['solved'] == '1' for run in here)} of {len(here)}"]
         cells += [" / ".join(f"{int(run[name]):,}" if run[name] else "-" for run in here) for name in names]
         cells += [" / ".join(_return(float(run["final_return"])) for run in here)]
@@ -30,6 +32,56 @@ def cartpole() -> str:
         if made.get("unfinished"):
             lines[-1] += f" Not finished: {', '.join(made['unfinished'])}."
     return "\n".join(lines)
+
+
+def cartpole_steadiness() -> str:
+    """How lasting success is, and how far members disagree, of the evaluations that curves.csv has."""
+    header = ("agent", "of evaluations after the first success, above 500", "worst run")
+    lines = head((*header, "disagreement at first", f"after more than {LATE:,} steps"))
+    apart = set()
+    for agent, rows in _cartpole_agents("curves.csv").items():
+        runs = _by_seed(rows).values()
+        above = [_above_after_first(run) for run in runs]
+        succeeded = [flags for flags in above if flags]
+        shares = ("-", "-")
+        if succeeded:
+            together = sum(map(sum, succeeded)) / sum(map(len, succeeded))
+            shares = (f"{together:.1%}", f"{min(sum(flags) / len(flags) for flags in succeeded):.1%}")
+        early = [float(run[0]["disagreement"]) for run in runs]
+        late = [float(row["disagreement"]) for row in rows if int(row["step"]) > LATE]
+        lines.append(line([agent, *shares, _range(early), _range(late)]))
+        apart |= {int(run[0]["step"]) for run in runs}
+    each = " or ".join(f"{steps:,}" for steps in sorted(apart))
+    return "\n".join(
+        [*lines, "", f"Of the same runs, an evaluation after each {each} steps: curves.csv of both studies."]
+    )
+
+
+def _by_seed(rows: list[Row]) -> dict[str, list[Row]]:
+    runs: dict[str, list[Row]] = {}
+    for row in rows:
+        runs.setdefault(row["seed"], []).append(row)
+    return runs
+
+
+def _above_after_first(run: list[Row]) -> list[bool]:
+    """Of a run's evaluations after the first success, in order: whether each is one too."""
+    above = [float(row["return"]) > SUCCESS for row in run]
+    return above[above.index(True) + 1 :] if True in above else []
+
+
+def _range(numbers: list[float]) -> str:
+    low, high = (f"{value:,.0f}" if value >= 100 else f"{value:.2g}" for value in (min(numbers), max(numbers)))
+    return f"{low} to {high}" if max(numbers) > 0 else "-"  # one critic disagrees with none
+
+
+def _cartpole_agents(table: str) -> dict[str, list[Row]]:
+    """Rows of that table by agent, the two recipes of RP-BBAC first."""
+    agents: dict[str, list[Row]] = {}
+    for folder in (_cartpole_folder(), RESULTS / "cartpole_paper"):
+        for row in table_of(folder / table):
+            agents.setdefault(row["group"], []).append(row)
+    return dict(sorted(agents.items(), key=lambda item: not item[0].startswith("RP-BBAC")))
 
 
 def _return(value: float) -> str:

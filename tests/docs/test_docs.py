@@ -179,6 +179,7 @@ BLOCKS = [
     "where_it_helps",
     "step_costs",
     "cartpole",
+    "cartpole_steadiness",
     "cartpole_levers",
     "cartpole_levers_narrow",
     "tsitsiklis",
