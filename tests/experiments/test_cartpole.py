@@ -342,6 +342,6 @@ def test_stopped_by_its_time_limit_a_study_goes_on_to_the_same_result(tmp_path: 
 
 
 def test_options_that_a_study_does_not_have() -> None:
-    refused = bbo("reproduce", "mountain-car", "--steps", 10)
+    refused = bbo("reproduce", "state-support", "--steps", 10)
     assert refused.returncode == 2
-    assert "--steps is 10; mountain-car has none to choose from, leave it out" in refused.stderr
+    assert "--steps is 10; state-support has none to choose from, leave it out" in refused.stderr

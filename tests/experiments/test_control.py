@@ -93,7 +93,7 @@ def test_solved_is_the_first_evaluation_above_ninety(tmp_path: Path) -> None:
         {job_name(name): result for name, result in results.items()},
         {job_name("BAC"): "RuntimeError: out of memory"},
     )
-    text = ARTEFACT.analyse(plan(Request(quick=True)), done, tmp_path)
+    text = ARTEFACT.analyse(plan(Request()), done, tmp_path)
     assert "out of memory" in text
     assert (tmp_path / "mountain-car.png").stat().st_size > 1_000
     with (tmp_path / "seeds.csv").open(newline="") as file:
@@ -107,9 +107,12 @@ def test_solved_is_the_first_evaluation_above_ninety(tmp_path: Path) -> None:
     assert not verdicts["paper's five", "SAC*"].ok  # missing
     assert not verdicts["paper's five", "BAC"].ok
     done.results[job_name("BAC")] = faked("BAC", still)
-    ARTEFACT.analyse(plan(Request(quick=True)), Done(done.results, {}), tmp_path)
+    ARTEFACT.analyse(plan(Request()), Done(done.results, {}), tmp_path)
     (verdict,) = (v for v in judge(ARTEFACT.expected(), ARTEFACT.cells(tmp_path)) if "BAC" in v.address)
     assert verdict.ok  # as the paper has it
+    ARTEFACT.analyse(plan(Request(steps=20_000)), Done(done.results, {}), tmp_path)
+    with pytest.raises(ValueError, match="have 20,000 steps each; what is claimed of mountain-car is about 100,000"):
+        ARTEFACT.cells(tmp_path)  # SAC on none would be no wonder
     (tmp_path / "seeds.csv").write_text("agent\nx\n")
     with pytest.raises(ValueError, match="is damaged"):
         ARTEFACT.cells(tmp_path)
@@ -118,6 +121,9 @@ def test_solved_is_the_first_evaluation_above_ninety(tmp_path: Path) -> None:
 def test_bad_requests_are_named() -> None:
     with pytest.raises(ValueError, match="--seeds is 0"):
         plan(Request(seeds=0))
+    with pytest.raises(ValueError, match="--steps is 1500; accepted is a multiple of 1000"):
+        plan(Request(steps=1_500))
+    assert {job.units for job in plan(Request(seeds=2, steps=5_000, methods=("RP-BBAC", "SAC"))).jobs} == {10_000}
     with pytest.raises(ValueError, match="mountain-car has no tasks"):
         plan(Request(tasks=("x",)))
     with pytest.raises(ValueError, match="looks at one run"):

@@ -35,7 +35,7 @@ class Reproduce:
     sizes: Names = None
     """Only these sizes, 10 14 20 or 10..50. For deep-sea. [default: all]"""
     steps: OrNone[int] = None
-    """Steps of each run. For the studies of sparse rewards: the cart-pole's, sparse-tasks. [default: the study's]"""
+    """Steps of each run. For mountain-car, the studies of the cart-pole, sparse-tasks. [default: the study's]"""
     minutes: OrNone[float] = None
     """Stop within this time and keep what there is; the same command goes on. [default: as long as it takes]"""
     list: Flag = False

@@ -6,6 +6,12 @@ from bayesbellman.experiments.mountain_car.expected import cells, expected
 from bayesbellman.experiments.mountain_car.sweep import plan
 
 ARTEFACT = Artefact(
-    name="mountain-car", plan=plan, analyse=analyse, cells=cells, expected=expected, header=("seeds", "agent")
+    name="mountain-car",
+    plan=plan,
+    analyse=analyse,
+    cells=cells,
+    expected=expected,
+    header=("seeds", "agent"),
+    options=("steps",),
 )
 """Learning curves of four agents, and the study of SAC's target entropy."""

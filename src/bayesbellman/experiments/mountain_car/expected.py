@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bayesbellman.experiments.artefact import Address, Cell, Expected, Judgement, mean_cell
-from bayesbellman.experiments.mountain_car.sweep import PAPER_SEEDS
+from bayesbellman.experiments.mountain_car.sweep import FULL, PAPER_SEEDS
+from bayesbellman.experiments.sparse.outcomes import refuse_shorter
 
 PAPER, OURS = "paper's five", "twenty more"
 
@@ -46,4 +47,5 @@ def cells(folder: Path) -> Mapping[Address, Cell]:
                 solved[group, row["agent"]].append(1.0 if row["solved_at"] else 0.0)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is damaged ({error!r}); make it with: {again} --overwrite") from error
+    refuse_shorter(folder, "mountain-car", FULL.steps)
     return {address: mean_cell(found) for address, found in solved.items()}

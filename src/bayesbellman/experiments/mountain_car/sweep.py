@@ -17,6 +17,8 @@ from bayesbellman.experiments.sparse.baseline import SAC_AT_OURS
 
 PAPER_SEEDS, OWN_SEEDS = 5, 20
 """Seeds 0-4 stand for the paper's five, 5-24 are ours."""
+EVERY = 1_000
+"""Steps from one evaluation to the next"""
 ENTROPIES = (-8.0, -4.0, -2.0, -1.0, 0.0, 0.5, 1.0)
 """Target entropies of SAC that the paper tried, five seeds each"""
 
@@ -49,12 +51,16 @@ NOT_KEPT = ("watched", "values", "visited")
 
 
 def plan(request: Request) -> Plan:
-    """``--methods`` are the agents; ``--seeds`` changes how many each has."""
+    """``--methods`` are the agents; ``--seeds`` changes how many runs each has, ``--steps`` how long they are."""
     size = QUICK if request.quick else FULL
     if request.seeds is not None:
         if request.seeds < 1:
             raise ValueError(f"--seeds is {request.seeds}; accepted is a number >= 1")
         size = replace(size, seeds=request.seeds, entropy_seeds=min(request.seeds, size.entropy_seeds))
+    if request.steps is not None:
+        if request.steps < EVERY or request.steps % EVERY:
+            raise ValueError(f"--steps is {request.steps}; accepted is a multiple of {EVERY}")
+        size = replace(size, steps=request.steps)
     for kind, asked in (("tasks", request.tasks), ("variants", request.variants)):
         if asked:
             raise ValueError(f"--{kind} is {', '.join(asked)}; mountain-car has no {kind} to choose from, leave it out")
@@ -91,5 +97,5 @@ def run_job(name: str, size: Size, desk: Desk) -> Arrays:
         kept = {key: np.asarray(value) for key, value in found._asdict().items() if key not in NOT_KEPT}
         return {"agent": np.array(name), "seeds": np.array(seeds), "numbers": numbers, **kept}
 
-    run = partial(run_seeds, make, seeds, settings, steps=size.steps, episodes=size.episodes, desk=desk)
+    run = partial(run_seeds, make, seeds, settings, steps=size.steps, every=EVERY, episodes=size.episodes, desk=desk)
     return result_of(run, record)

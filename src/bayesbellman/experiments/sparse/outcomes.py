@@ -161,8 +161,14 @@ def read_runs(folder: Path, command: str) -> list[Outcome]:
 
 
 def whole_runs(folder: Path, command: str, steps: int) -> list[Outcome]:
-    """Those of `read_runs`, if they have so many steps at least: a claim is not judged by shorter ones."""
+    """Those of `read_runs`, if they have so many steps at least."""
     runs = read_runs(folder, command)
+    refuse_shorter(folder, command, steps)
+    return runs
+
+
+def refuse_shorter(folder: Path, command: str, steps: int) -> None:
+    """A claim about so many steps is not judged by runs that have fewer, or have not ended."""
     path = folder / "provenance.json"
     try:
         made = json.loads(path.read_text(encoding="utf-8"))
@@ -173,7 +179,6 @@ def whole_runs(folder: Path, command: str, steps: int) -> list[Outcome]:
     if made.get("unfinished") or had < steps:
         what = "have not ended" if made.get("unfinished") else f"have {had:,} steps each"
         raise ValueError(f"runs in {folder} {what}; what is claimed of {command} is about {steps:,} steps")
-    return runs
 
 
 def solved_shares(runs: Iterable[Outcome]) -> Mapping[Address, Cell]:
