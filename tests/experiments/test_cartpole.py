@@ -30,7 +30,7 @@ from bayesbellman.experiments.control_runs import Runs
 from bayesbellman.experiments.mountain_car.sweep import AGENTS as MOUNTAIN_CAR_AGENTS
 from bayesbellman.experiments.sensitivity.sweep import AXES, MEMBERS, PAPER, SCALE, WEIGHT, group_name
 from bayesbellman.experiments.sparse.baseline import SACS
-from bayesbellman.experiments.sparse.drawing import draw_support
+from bayesbellman.experiments.sparse.drawing import draw_curves, draw_rewards, draw_support
 from bayesbellman.experiments.sparse.outcomes import outcomes, write_runs
 from bayesbellman.experiments.sparse.runs import QUICK, Row, recorded, seen
 from bayesbellman.experiments.sparse.study import runs_of
@@ -217,6 +217,25 @@ def test_disagreement_that_collapses_is_drawn_on_a_logarithmic_scale() -> None:
         figure = draw_support("BAC", PLANE, {**arrays, "spread": spread}, 0)
         labels.append(figure.axes[len(spread)].get_ylabel().splitlines()[0])
     assert labels == ["disagreement, 0 to 1", "disagreement, 1 to 1,000 (log)"]
+
+
+def test_disagreement_within_a_decade_can_be_read_off() -> None:
+    """The logarithmic axis begins at 0: around such curves alone it would have one tick, or none."""
+    arrays = faked(["RP-BBAC"], 2, curves(True, False))
+    _, right = draw_rewards({"bbac": {**arrays, "disagreement": np.linspace(1.5, 4.0, 24).reshape(12, 2)}}).axes
+    low, high = right.get_ylim()
+    assert sum(low <= tick <= high for tick in right.get_yticks()) >= 3
+
+
+def test_steps_are_counted_in_thousands_where_they_are_few() -> None:
+    arrays = faked(["RP-BBAC"], 1, curves(True))
+    words = []
+    for factor in (1, 100):
+        longer = {"bbac": {**arrays, "steps": factor * arrays["steps"]}}
+        figure = draw_curves(longer, SUCCESS)
+        assert figure.axes[0].lines[0].get_xdata()[-1] == (120 if factor == 1 else 12)  # pyright: ignore[reportIndexIssue]
+        words += [figure.get_supxlabel(), draw_rewards(longer).axes[0].get_xlabel()]
+    assert words == ["thousands of steps", "thousands of steps", "millions of steps", "millions of steps"]
 
 
 def test_claims_about_agents(tmp_path: Path) -> None:

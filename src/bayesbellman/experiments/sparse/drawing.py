@@ -31,22 +31,29 @@ def groups_of(results: Mapping[str, Arrays]) -> dict[str, dict[str, np.ndarray]]
     return found
 
 
+def scale_of(groups: Mapping[str, Mapping[str, np.ndarray]]) -> tuple[float, str]:
+    """Of the axis of steps: what its numbers count, and in words."""
+    longest = max((found["steps"][-1] for found in groups.values()), default=0)
+    return (1e6, "millions of steps") if longest >= 1e6 else (1e3, "thousands of steps")
+
+
 def draw_curves(results: Mapping[str, Arrays], success: float) -> Figure:
     """A panel for each group: the return of every run, the interquartile mean bold, what success is dotted."""
     groups = groups_of(results)
+    unit, words = scale_of(groups)
     down = -(-len(groups) // ACROSS)
     with style():
         figure = Figure(figsize=(2.6 * min(len(groups), ACROSS), 0.5 + 2.2 * down))
         panels = np.asarray(figure.subplots(down, min(len(groups), ACROSS), squeeze=False, sharey=True)).ravel()
         for at, (axes, (name, found)) in enumerate(zip(panels, groups.items(), strict=False)):
-            colour, millions = COLOURS[at % len(COLOURS)], found["steps"] / 1e6
-            axes.plot(millions, found["returns"], color=colour, lw=0.6, alpha=0.5)
-            axes.plot(millions, [interquartile_mean(row) for row in found["returns"]], color=colour, lw=2)
+            colour, steps = COLOURS[at % len(COLOURS)], found["steps"] / unit
+            axes.plot(steps, found["returns"], color=colour, lw=0.6, alpha=0.5)
+            axes.plot(steps, [interquartile_mean(row) for row in found["returns"]], color=colour, lw=2)
             axes.axhline(success, color=FAINT, lw=0.8, ls=":")
             axes.set_title(f"{name}, n = {found['returns'].shape[1]}")
         for axes in panels[len(groups) :]:
             axes.set_axis_off()
-        figure.supxlabel("millions of steps", fontsize=9)
+        figure.supxlabel(words, fontsize=9)
         figure.supylabel("return of the mean action", fontsize=9)
         return figure
 
@@ -59,21 +66,23 @@ def draw_rewards(results: Mapping[str, Arrays]) -> Figure:
 
 def draw_rewards_in_time(groups: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
     """A line for each run."""
+    unit, words = scale_of(groups)
     with style():
         figure = Figure(figsize=(9.0, 3.4))
         left, right = figure.subplots(1, 2)
         for at, (name, found) in enumerate(groups.items()):
-            colour, millions = COLOURS[at % len(COLOURS)], found["steps"] / 1e6
+            colour, steps = COLOURS[at % len(COLOURS)], found["steps"] / unit
             for axes, curves in ((left, np.cumsum(found["rewarded_steps"], axis=0)), (right, found["disagreement"])):
-                lines = axes.plot(millions, curves, color=colour, lw=0.9, alpha=0.7)
+                lines = axes.plot(steps, curves, color=colour, lw=0.9, alpha=0.7)
                 lines[0].set_label(name)
-            right.set_yscale("symlog", linthresh=0.1)
         left.set_yscale("symlog", linthresh=10)
-        left.set_ylim(bottom=0)
+        right.set_yscale("symlog", linthresh=0.1)
+        for axes in (left, right):
+            axes.set_ylim(bottom=0)  # else what stays within a decade has one tick
         left.set_title("rewarded steps of training so far")
         right.set_title("disagreement of members at replayed states")
         for axes in (left, right):
-            axes.set_xlabel("millions of steps")
+            axes.set_xlabel(words)
         figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=min(len(groups), 5))
         return figure
 
