@@ -1,6 +1,6 @@
 """Figures that are no results: ``python docs/figures.py`` draws them into docs/images.
 
-Those of docs/idea.md from seeds and nothing else, those of docs/cartpole-study.md from committed curves.
+Those of docs/idea.md from seeds and nothing else, those of the studies of sparse rewards from committed curves.
 """
 
 import csv
@@ -20,7 +20,9 @@ from bayesbellman.core.types import BellmanSamples
 from bayesbellman.evaluation.linear_system import LinearStatistics, linear_statistics, posterior_given_omega
 from bayesbellman.evaluation.linear_system import solve_fixed_point as fixed_point
 from bayesbellman.experiments.plotting import BLUE, FAINT, GREEN, INK, ORANGE, PINK, SKY, YELLOW, style
+from bayesbellman.experiments.sparse.baseline import SAC, SAC_AT_OURS
 from bayesbellman.experiments.sparse.drawing import draw_rewards_in_the_end
+from bayesbellman.experiments.sparse_tasks.tasks import TASKS
 from bayesbellman.nn.mlp import MLP
 from bayesbellman.posterior.conjugate import ConjugatePosterior, GaussianState
 from bayesbellman.posterior.map_estimate import MAPEstimate
@@ -210,18 +212,36 @@ def corridor() -> Figure:
 # -- results, drawn for a page -----------------------------------------------------------------------------------------
 
 
+def curves_of(study: str, *names: str) -> dict[str, dict[str, np.ndarray]]:
+    """Of a study of sparse rewards, by group and name; a column for each run."""
+    curves: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    with (RESULTS / study / "curves.csv").open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            for name in names:
+                curves[row["group"]][name][row["seed"]].append(float(row[name]))
+    return {group: {name: np.array(list(runs[name].values())).T for name in names} for group, runs in curves.items()}
+
+
 def cartpole_levers() -> Figure:
     """Rewards found and disagreement in the end, lever by lever."""
-    curves: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    with (RESULTS / "cartpole_levers" / "curves.csv").open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            for name in ("rewarded_steps", "disagreement"):
-                curves[name][row["group"]][row["seed"]].append(float(row[name]))
-    groups = {
-        group: {name: np.array(list(curves[name][group].values())).T for name in curves}
-        for group in curves["disagreement"]
-    }
-    return draw_rewards_in_the_end(groups)
+    return draw_rewards_in_the_end(curves_of("cartpole_levers", "rewarded_steps", "disagreement"))
+
+
+def sparse_tasks() -> Figure:
+    """Every run's return on the two tasks for which nothing was tuned; what counts as success is dotted."""
+    groups = curves_of("sparse_tasks_short", "step", "return")
+    figure = Figure(figsize=(8.0, 3.0))
+    panels = figure.subplots(1, len(TASKS))
+    for axes, task in zip(panels, TASKS.values(), strict=True):
+        for agent, colour in {"RP-BBAC": BLUE, SAC: ORANGE, SAC_AT_OURS: GREEN}.items():
+            found = groups[f"{task.name}, {agent}"]
+            axes.plot(found["step"] / 1e3, found["return"], color=colour, lw=1)[0].set_label(agent)
+        axes.axhline(task.success, color=FAINT, lw=0.8, ls=":")
+        axes.set_title(f"sparse {task.name}")
+        axes.set_xlabel("thousands of steps")
+    panels[0].set_ylabel("return of the mean action")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
 
 
 FIGURES = {
@@ -230,6 +250,7 @@ FIGURES = {
     "prior_functions.png": prior_functions,
     "corridor.png": corridor,
     "cartpole_levers.png": cartpole_levers,
+    "sparse_tasks.png": sparse_tasks,
 }
 
 

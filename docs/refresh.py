@@ -8,7 +8,7 @@ import re
 from functools import partial
 from pathlib import Path
 
-from blocks import agents, linear, networks, sparse
+from blocks import agents, cartpole, linear, networks, sparse
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,10 +32,11 @@ BLOCKS = {
     "nonlinear_tuning": (ROOT / "docs" / "nonlinear_experiments.md", networks.nonlinear_tuning),
     "where_it_helps": (ROOT / "docs" / "where-it-helps.md", sparse.where_it_helps),
     "step_costs": (ROOT / "docs" / "where-it-helps.md", sparse.step_costs),
-    "cartpole": (ROOT / "docs" / "cartpole-study.md", sparse.cartpole),
-    "cartpole_steadiness": (ROOT / "docs" / "cartpole-study.md", sparse.cartpole_steadiness),
-    "cartpole_levers": (ROOT / "docs" / "cartpole-study.md", sparse.cartpole_levers),
-    "cartpole_levers_narrow": (ROOT / "docs" / "cartpole-study.md", sparse.cartpole_levers_narrow),
+    "sparse_tasks": (ROOT / "docs" / "control_experiments.md", sparse.sparse_tasks),
+    "cartpole": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole),
+    "cartpole_steadiness": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole_steadiness),
+    "cartpole_levers": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole_levers),
+    "cartpole_levers_narrow": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole_levers_narrow),
     "tsitsiklis": (ROOT / "docs" / "tsitsiklis.md", networks.tsitsiklis),
     "linear_quirks": (ROOT / "docs" / "linear_experiments.md", linear.linear_quirks),
     "linear_speed": (ROOT / "docs" / "linear_experiments.md", linear.linear_speed),

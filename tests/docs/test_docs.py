@@ -178,6 +178,7 @@ BLOCKS = [
     "nonlinear_tuning",
     "where_it_helps",
     "step_costs",
+    "sparse_tasks",
     "cartpole",
     "cartpole_steadiness",
     "cartpole_levers",

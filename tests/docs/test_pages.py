@@ -104,6 +104,7 @@ def figures() -> ModuleType:
         "posterior_of_operators.png",
         "corridor.png",
         "cartpole_levers.png",
+        "sparse_tasks.png",
         pytest.param("prior_functions.png", marks=pytest.mark.slow),  # it trains networks
     ],
 )

@@ -50,7 +50,7 @@ def draw_curves(results: Mapping[str, Arrays], success: float) -> Figure:
             axes.plot(steps, found["returns"], color=colour, lw=0.6, alpha=0.5)
             axes.plot(steps, [interquartile_mean(row) for row in found["returns"]], color=colour, lw=2)
             axes.axhline(success, color=FAINT, lw=0.8, ls=":")
-            axes.set_title(f"{name}, n = {found['returns'].shape[1]}")
+            axes.set_title(f"{name}\nn = {found['returns'].shape[1]}")  # one line would not hold every name
         for axes in panels[len(groups) :]:
             axes.set_axis_off()
         figure.supxlabel(words, fontsize=9)

@@ -1,0 +1,114 @@
+"""Of the studies of the sparse cart-pole."""
+
+from pathlib import Path
+
+from blocks.reading import RESULTS, Row, facts, head, line, table_of
+from blocks.seed_by_seed import rows_by_group, run_table, study_of
+
+from bayesbellman.experiments.cartpole.task import SUCCESS
+
+PAPER = RESULTS / "cartpole_paper"
+"""RP-BBAC with the paper's own recipe is a study of its own"""
+LATE = 500_000
+"""Steps after which members have settled, as far as they do"""
+
+
+def cartpole() -> str:
+    """Every run of the paper's cart-pole."""
+    steps = {
+        "first_reward": "first reward",
+        "first_success": "first success",
+        "sustained_from": "above 500 from here on",
+    }
+    lines = run_table("agent", _agents("runs.csv"), steps)
+    lines += ["", study_of(cartpole_folder(), "bbo reproduce cartpole")]
+    lines += ["", study_of(PAPER, 'bbo reproduce cartpole --methods "RP-BBAC, paper\'s recipe"')]
+    return "\n".join(lines)
+
+
+def cartpole_folder() -> Path:
+    """While the study is not finished, what there is of it."""
+    whole = RESULTS / "cartpole"
+    return whole if whole.exists() else RESULTS / "cartpole.part" / "so-far"
+
+
+def _agents(table: str) -> dict[str, list[Row]]:
+    """Rows of that table by agent, the two recipes of RP-BBAC first."""
+    agents = rows_by_group(cartpole_folder() / table, PAPER / table)
+    return dict(sorted(agents.items(), key=lambda item: not item[0].startswith("RP-BBAC")))
+
+
+def cartpole_steadiness() -> str:
+    """How lasting success is, and how far members disagree, of the evaluations that curves.csv has."""
+    header = ("agent", "of evaluations after the first success, above 500", "worst run")
+    lines = head((*header, "disagreement at first", f"after more than {LATE:,} steps"))
+    apart = set()
+    for agent, rows in _agents("curves.csv").items():
+        runs = _by_seed(rows).values()
+        above = [_above_after_first(run) for run in runs]
+        succeeded = [flags for flags in above if flags]
+        shares = ("-", "-")
+        if succeeded:
+            together = sum(map(sum, succeeded)) / sum(map(len, succeeded))
+            shares = (f"{together:.1%}", f"{min(sum(flags) / len(flags) for flags in succeeded):.1%}")
+        early = [float(run[0]["disagreement"]) for run in runs]
+        late = [float(row["disagreement"]) for row in rows if int(row["step"]) > LATE]
+        lines.append(line([agent, *shares, _range(early), _range(late)]))
+        apart |= {int(run[0]["step"]) for run in runs}
+    each = " or ".join(f"{steps:,}" for steps in sorted(apart))
+    return "\n".join(
+        [*lines, "", f"Of the same runs, an evaluation after each {each} steps: curves.csv of both studies."]
+    )
+
+
+def _by_seed(rows: list[Row]) -> dict[str, list[Row]]:
+    runs: dict[str, list[Row]] = {}
+    for row in rows:
+        runs.setdefault(row["seed"], []).append(row)
+    return runs
+
+
+def _above_after_first(run: list[Row]) -> list[bool]:
+    """Of a run's evaluations after the first success, in order: whether each is one too."""
+    above = [float(row["return"]) > SUCCESS for row in run]
+    return above[above.index(True) + 1 :] if True in above else []
+
+
+def _range(numbers: list[float]) -> str:
+    low, high = (f"{value:,.0f}" if value >= 100 else f"{value:.2g}" for value in (min(numbers), max(numbers)))
+    return f"{low} to {high}" if max(numbers) > 0 else "-"  # one critic disagrees with none
+
+
+def _levers(folder: Path, columns: tuple[str, ...]) -> list[str]:
+    """What each lever found, its rewarded steps run by run, and how far its members disagree in the end."""
+    last = {(row["group"], row["seed"]): float(row["disagreement"]) for row in table_of(folder / "curves.csv")}
+    earned = [(row["group"], int(row["rewarded_steps"])) for row in table_of(folder / "runs.csv")]
+    more = ("rewarded steps of each run", "final return, IQM", "disagreement in the end")
+    lines = head((*columns, *more))
+    for row in table_of(folder / "summary.csv"):
+        doubt = sorted(value for (group, _), value in last.items() if group == row["lever"])
+        steps = " / ".join(f"{steps:,}" for group, steps in earned if group == row["lever"])
+        ends = (steps, row["final return, IQM"], f"{doubt[0]:.2g} to {doubt[-1]:.2g}")
+        lines.append(line([*(row[name] for name in columns), *ends]))
+    return lines
+
+
+def cartpole_levers() -> str:
+    """With the paper's networks."""
+    folder = RESULTS / "cartpole_levers"
+    lines = _levers(folder, ("lever", "solved", "succeeded once"))
+    made = facts(folder / "provenance.json")
+    words = f"`bbo reproduce cartpole-levers`, seeds 0 to 2, commit {made['commit']}, {made['machine']}"
+    return "\n".join([*lines, "", f"{words}, {made['seconds'] / 60:.1f} minutes."])
+
+
+def cartpole_levers_narrow() -> str:
+    """With narrow networks."""
+    folder = RESULTS / "cartpole_levers_narrow"
+    lines = _levers(folder, ("lever", "solved", "found a reward", "first reward, median"))
+    made = facts(folder / "provenance.json")
+    words = (
+        f"`bbo reproduce cartpole-levers`, seeds 0 to 2, commit 7d2953f07bac ([recorded](../results/README.md)"
+        f" as {made['commit']}), whose default was narrow networks"
+    )
+    return "\n".join([*lines, "", f"{words}, {made['machine']}, {made['seconds'] / 60:.1f} minutes."])

@@ -1,0 +1,43 @@
+"""Of studies of sparse rewards: every run in a table, and what made it."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from blocks.reading import Row, facts, head, line, table_of
+
+
+def rows_by_group(*tables: Path) -> dict[str, list[Row]]:
+    """Rows of these tables by agent, or whatever their groups are."""
+    groups: dict[str, list[Row]] = {}
+    for table in tables:
+        for row in table_of(table):
+            groups.setdefault(row["group"], []).append(row)
+    return groups
+
+
+def run_table(what: str, groups: Mapping[str, Sequence[Row]], steps: Mapping[str, str]) -> list[str]:
+    """A line for each group, its runs in the order of their seeds. ``steps``: columns of runs.csv, and their names."""
+    lines = head((what, "solved", *steps.values(), "final returns"))
+    for group, runs in groups.items():
+        cells = [group, f"{sum(run['solved'] == '1' for run in runs)} of {len(runs)}"]
+        cells += [" / ".join(f"{int(run[name]):,}" if run[name] else "-" for run in runs) for name in steps]
+        cells += [" / ".join(_return(float(run["final_return"])) for run in runs)]
+        lines.append(line(cells))
+    return lines
+
+
+def study_of(folder: Path, command: str) -> str:
+    """What made it, in words."""
+    made = facts(folder / "provenance.json")
+    size = made["settings"]["size"]
+    words = f"`{command}`, seeds 0 to {size['seeds'] - 1}, {size['steps']:,} steps"
+    words += f", commit {made['commit']}, {made['machine']}, {made['seconds'] / 60:.1f} minutes."
+    return words + (f" Not finished: {', '.join(made['unfinished'])}." if made.get("unfinished") else "")
+
+
+def steps_of(folder: Path) -> str:
+    return f"{facts(folder / 'provenance.json')['settings']['size']['steps']:,} steps"
+
+
+def _return(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 1 else f"{value:.1f}"
