@@ -23,6 +23,7 @@ BLOCKS = {
     "pendulum": (ROOT / "docs" / "control_experiments.md", agents.pendulum),
     "control_speed": (ROOT / "docs" / "control.md", agents.control_speed),
     "mountain_car": (ROOT / "docs" / "control_experiments.md", agents.mountain_car),
+    "mountain_car_short": (ROOT / "docs" / "control_experiments.md", agents.mountain_car_short),
     "checkpoints": (ROOT / "docs" / "guides" / "resuming.md", agents.checkpoints),
     "bsuite_scores": (ROOT / "docs" / "bsuite.md", agents.bsuite_scores),
     "discrete_speed": (ROOT / "docs" / "bsuite.md", agents.discrete_speed),

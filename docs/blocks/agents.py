@@ -2,7 +2,7 @@
 
 import json
 
-from blocks.reading import RESULTS, facts, head, line, made_by, measured, table_of
+from blocks.reading import RESULTS, Row, facts, head, line, made_by, measured, table_of
 
 
 def control_demo() -> str:
@@ -66,6 +66,23 @@ def mountain_car() -> str:
     made = made_by(origin)
     note = f"{made}; seeds 0 to {size['seeds'] - 1}, {size['steps']:,} steps; {size['episodes']} episodes each time."
     return "\n".join([*lines, "", f"`bbo check mountain-car`: {agree} of {len(verdicts)} agree with the paper. {note}"])
+
+
+def mountain_car_short() -> str:
+    """The paper's five seeds with the default recipe, run by run; what a CPU can do."""
+    folder = RESULTS / "mountain_car_short"
+    runs: dict[str, list[Row]] = {}
+    for row in table_of(folder / "seeds.csv"):
+        runs.setdefault(row["agent"], []).append(row)
+    lines = head(("agent", "solved", "solved after", "goals in training", "return at the end"))
+    for agent, here in runs.items():
+        cells = [agent, f"{sum(bool(run['solved_at']) for run in here)} of {len(here)}"]
+        cells += [" / ".join(f"{int(run['solved_at']):,}" if run["solved_at"] else "-" for run in here)]
+        cells += [" / ".join(run["goals_in_training"] for run in here)]
+        cells += [" / ".join(f"{float(run['final_return']):.1f}" for run in here)]
+        lines.append(line(cells))
+    origin = facts(folder / "provenance.json")
+    return "\n".join([*lines, "", f"{made_by(origin)}, {origin['seconds'] / 60:.0f} minutes."])
 
 
 def checkpoints() -> str:

@@ -173,6 +173,7 @@ BLOCKS = [
     "discrete_speed",
     "control_gpu",
     "mountain_car",
+    "mountain_car_short",
     "deep_sea",
     "nonlinear",
     "nonlinear_tuning",

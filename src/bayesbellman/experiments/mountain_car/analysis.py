@@ -68,7 +68,8 @@ def draw(results: dict[str, Arrays]) -> Figure:
             axes.set_ylim(-105, 105)
             axes.set_xlabel("thousands of steps")
             first = solved_at(found)
-            last.step(thousands, [np.mean(first <= 1e3 * t) for t in thousands], color=COLOURS[name], label=name)
+            shares = [np.mean(first <= 1e3 * t) for t in thousands]
+            last.step(thousands, shares, where="post", color=COLOURS[name], label=name)
         panels[0].set_ylabel("return of the mean action")
         last.set_title("share of seeds solved")
         last.set_xlabel("thousands of steps")
