@@ -28,7 +28,8 @@ from bayesbellman.experiments.cartpole_levers.sweep import VARIANTS, run_job
 from bayesbellman.experiments.checking import judge
 from bayesbellman.experiments.control_runs import Runs
 from bayesbellman.experiments.mountain_car.sweep import AGENTS as MOUNTAIN_CAR_AGENTS
-from bayesbellman.experiments.sensitivity.sweep import AXES, MEMBERS, PAPER, SCALE, WEIGHT, group_name
+from bayesbellman.experiments.sensitivity.ranges import MEMBERS, SCALE, WEIGHT, group_name
+from bayesbellman.experiments.sensitivity.sweep import RANGES
 from bayesbellman.experiments.sparse.baseline import SACS
 from bayesbellman.experiments.sparse.drawing import draw_curves, draw_rewards, draw_support
 from bayesbellman.experiments.sparse.outcomes import outcomes, write_runs
@@ -171,7 +172,7 @@ def test_agents_of_the_studies_are_what_users_get() -> None:
         same(PROGRAMS[program](**floats), door)
     program, floats = AGENTS["RP-BBAC, paper's recipe"]
     same(PROGRAMS[program](**floats), bb.BBAC(env, recipe="paper"))
-    same(BBAC(prior_scale=PAPER[SCALE], prior_weight=PAPER[WEIGHT]), bb.BBAC(env))  # as sensitivity makes them
+    same(BBAC(**RANGES.floats((MEMBERS, 8.0))), bb.BBAC(env))  # as sensitivity makes them
     car = "MountainCarContinuous-v0"
     for name, door in (("RP-BBAC", bb.BBAC(car)), ("RP-BBAC, paper's recipe", bb.BBAC(car, recipe="paper"))):
         same(MOUNTAIN_CAR_AGENTS[name]((256, 256)), door)
@@ -297,7 +298,7 @@ def sensitive(plan: Plan, bad: set[tuple[str, float]]) -> dict[str, Arrays]:
 
     results = {f"members.{value:g}": job([(MEMBERS, value)]) for value in (1.0, 2.0, 4.0, 16.0)}
     floats = [(MEMBERS, 8.0)]
-    floats += [(axis, value) for axis in (SCALE, WEIGHT) for value in AXES[axis] if value != PAPER[axis]]
+    floats += [(axis, value) for axis in (SCALE, WEIGHT) for value in RANGES.axes[axis] if value != RANGES.paper[axis]]
     results |= {"prior-1": job(floats[:4]), "prior-2": job(floats[4:])}
     assert set(results) == {job.name for job in plan.jobs}
     return results
@@ -309,7 +310,7 @@ def test_claims_about_sensitivity(tmp_path: Path) -> None:
     assert sum(job.units for job in plan.jobs) == 13 * 3 * 1_000_000
     with pytest.raises(ValueError, match="one width at a time"):
         artefact.plan(Request(variants=("narrow", "wide")))
-    ends = {(axis, AXES[axis][at]) for axis in (SCALE, WEIGHT) for at in (0, -1)}
+    ends = {(axis, RANGES.axes[axis][at]) for axis in (SCALE, WEIGHT) for at in (0, -1)}
     artefact.analyse(plan, Done(sensitive(plan, {*ends, (MEMBERS, 1)}), {}), tmp_path)
     assert (tmp_path / "sensitivity.png").stat().st_size > 1_000
     cells = artefact.cells(tmp_path)

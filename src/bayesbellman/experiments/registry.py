@@ -17,6 +17,7 @@ TITLES = {
     "cartpole-levers": "what makes RP-BBAC explore the sparse cart-pole: one lever at a time (not in the paper)",
     "cartpole-stock": "RP-BBAC and SAC on the cart-pole with the Control Suite's own sparse reward (not in the paper)",
     "sparse-tasks": "RP-BBAC as it is and SAC on a sparse pendulum and a sparse acrobot (not in the paper)",
+    "mountain-car-sensitivity": "RP-BBAC on sparse MountainCar by number of members, prior scale and prior weight",
     "sensitivity": "RP-BBAC on the sparse cart-pole by number of members, prior scale and prior weight",
     "deep-sea": "episodes that BootDQN+Prior and DQN take to learn Deep Sea, by size, and on what (not in the paper)",
     "quirks": "what each quirk of the linear benchmark does to its numbers, one at a time (not in the paper)",

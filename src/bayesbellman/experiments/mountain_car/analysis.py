@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from matplotlib.figure import Figure
 
 from bayesbellman.experiments.artefact import Arrays, Done, Plan, origin
@@ -28,11 +28,14 @@ HEADER = (
 )
 
 
-def solved_at(found: Arrays) -> Float[np.ndarray, " S"]:
+def first_above(steps: Int[np.ndarray, " C"], means: Float[np.ndarray, "C S"]) -> Float[np.ndarray, " S"]:
     """First evaluation with a mean return above 90; infinite where there is none."""
-    means = np.mean(found["evaluations"], axis=2)
     above = means > SOLVED
-    return np.where(above.any(axis=0), np.asarray(found["steps"])[np.argmax(above, axis=0)], np.inf)
+    return np.where(above.any(axis=0), steps[np.argmax(above, axis=0)], np.inf)
+
+
+def solved_at(found: Arrays) -> Float[np.ndarray, " S"]:
+    return first_above(np.asarray(found["steps"]), np.mean(found["evaluations"], axis=2))
 
 
 def summary_row(name: str, found: Arrays) -> tuple:

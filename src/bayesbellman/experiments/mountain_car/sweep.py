@@ -14,6 +14,7 @@ from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
 from bayesbellman.experiments.control_runs import Runs, result_of, run_seeds
 from bayesbellman.experiments.sparse.baseline import SAC_AT_OURS
+from bayesbellman.experiments.sparse.planning import refuse
 
 PAPER_SEEDS, OWN_SEEDS = 5, 20
 """Seeds 0-4 stand for the paper's five, 5-24 are ours."""
@@ -50,9 +51,9 @@ STUDY = "SAC, target entropies"
 NOT_KEPT = ("watched", "values", "visited")
 
 
-def plan(request: Request) -> Plan:
-    """``--methods`` are the agents; ``--seeds`` changes how many runs each has, ``--steps`` how long they are."""
-    size = QUICK if request.quick else FULL
+def size_of(request: Request, full: Size) -> Size:
+    """With what was asked for."""
+    size = QUICK if request.quick else full
     if request.seeds is not None:
         if request.seeds < 1:
             raise ValueError(f"--seeds is {request.seeds}; accepted is a number >= 1")
@@ -61,9 +62,13 @@ def plan(request: Request) -> Plan:
         if request.steps < EVERY or request.steps % EVERY:
             raise ValueError(f"--steps is {request.steps}; accepted is a multiple of {EVERY}")
         size = replace(size, steps=request.steps)
-    for kind, asked in (("tasks", request.tasks), ("variants", request.variants)):
-        if asked:
-            raise ValueError(f"--{kind} is {', '.join(asked)}; mountain-car has no {kind} to choose from, leave it out")
+    return size
+
+
+def plan(request: Request) -> Plan:
+    """``--methods`` are the agents; ``--seeds`` changes how many runs each has, ``--steps`` how long they are."""
+    refuse("mountain-car", request, "tasks", "variants")
+    size = size_of(request, FULL)
     names = choose("methods", request.methods, (*AGENTS, STUDY))
     jobs = []
     for name in names:

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from bayesbellman.experiments.artefact import Address, Cell, Done, Plan
 from bayesbellman.experiments.cartpole.task import SUCCESS, paper_task
 from bayesbellman.experiments.plotting import BLUE, FAINT, INK, ORANGE, style
-from bayesbellman.experiments.sensitivity.sweep import AXES, FULL, MEMBERS, PAPER, SCALE, WEIGHT, group_name
+from bayesbellman.experiments.sensitivity.ranges import SCALE, WEIGHT
+from bayesbellman.experiments.sensitivity.sweep import FULL, RANGES
 from bayesbellman.experiments.sparse.outcomes import Outcome, by_group, solved_shares, whole_runs
 from bayesbellman.experiments.sparse.study import (
     CURVES,
@@ -25,27 +26,22 @@ from bayesbellman.experiments.sparse.study import (
 SWEET = "sweet spot"
 
 
-def runs_at(groups: Mapping[str, Sequence[Outcome]], axis: str, value: float) -> Sequence[Outcome]:
-    """Of that value; the paper's values are the same runs on every axis."""
-    at = (MEMBERS, PAPER[MEMBERS]) if value == PAPER[axis] else (axis, value)
-    return groups.get(group_name(*at), ())
-
-
 def draw(groups: Mapping[str, Sequence[Outcome]]) -> Figure:
     """A panel for each axis: final returns, filled where a run was solved, and the share that was."""
     with style():
         figure = Figure(figsize=(9.5, 3.0))
-        panels = figure.subplots(1, len(AXES), sharey=True)
-        for axes, (axis, values) in zip(panels, AXES.items(), strict=True):
+        panels = figure.subplots(1, len(RANGES.axes), sharey=True)
+        for axes, (axis, values) in zip(panels, RANGES.axes.items(), strict=True):
+            here = RANGES.along(axis, groups)
             for place, value in enumerate(values):
-                for offset, run in enumerate(runs := runs_at(groups, axis, value)):
+                for offset, run in enumerate(runs := here.get(value, ())):
                     x = place + 0.12 * (offset - (len(runs) - 1) / 2)
                     axes.plot(x, run.final_return, "o", ms=5, color=BLUE, mfc=BLUE if run.solved else "white")
                 if runs:
                     share = f"{sum(run.solved for run in runs)}/{len(runs)}"
                     axes.annotate(share, (place, 1.0), xycoords=("data", "axes fraction"), ha="center", color=INK)
             axes.axhline(SUCCESS, color=FAINT, lw=0.8, ls=":")
-            axes.axvline(values.index(PAPER[axis]), color=ORANGE, lw=0.8, ls=":")
+            axes.axvline(values.index(RANGES.paper[axis]), color=ORANGE, lw=0.8, ls=":")
             axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
             axes.set_xlabel(axis)
         panels[0].set_ylabel("final return")
@@ -65,14 +61,11 @@ def cells(folder: Path) -> Mapping[Address, Cell]:
     runs = whole_runs(folder, "sensitivity", FULL.steps)
     shares = {address[0]: cell for address, cell in solved_shares(runs).items()}
     found: dict[Address, Cell] = {}
-    for axis, values in AXES.items():
-        here = {}
-        for value in values:
-            at = (MEMBERS, PAPER[MEMBERS]) if value == PAPER[axis] else (axis, value)
-            if (cell := shares.get(group_name(*at))) is not None:
-                here[value] = found[axis, f"{value:g}"] = cell
+    for axis, values in RANGES.axes.items():
+        here = RANGES.along(axis, shares)
+        found |= {(axis, f"{value:g}"): cell for value, cell in here.items()}
         if axis in (SCALE, WEIGHT) and len(here) == len(values):
-            inside = here[PAPER[axis]]
+            inside = here[RANGES.paper[axis]]
             end = max((here[values[0]], here[values[-1]]), key=lambda cell: cell.mean)
             error = float(np.hypot(inside.stderr, end.stderr))
             found[axis, SWEET] = Cell(inside.mean - end.mean, error, 0.0, sum(cell.runs for cell in here.values()), 0)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from bayesbellman.experiments.artefact import Address, Cell, Expected, Judgement
 from bayesbellman.experiments.sensitivity.analysis import SWEET
-from bayesbellman.experiments.sensitivity.sweep import MEMBERS, SCALE, WEIGHT
+from bayesbellman.experiments.sensitivity.ranges import MEMBERS, SCALE, WEIGHT
 
 LEAST_RUNS = 3
 AHEAD = 2 / 3 - 1e-9

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.experiments.artefact import Job, Request
@@ -15,6 +15,18 @@ JOB_STEPS, SAC_JOB_STEPS = 15_000_000, 60_000_000
 NVIDIA H200 takes some ten minutes for so many; with more jobs it has fewer runs at a time, and is slower."""
 
 Group = TypeVar("Group")
+
+
+@runtime_checkable
+class Sized(Protocol):
+    """How much is run of each group"""
+
+    @property
+    def seeds(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+
+
 Programs = Mapping[str, Callable[..., AbstractAgent]]
 Agents = Mapping[str, tuple[str, Mapping[str, float]]]
 """The program of each, and the floats that are its own: agents that differ in floats share a program"""
@@ -40,7 +52,7 @@ def agent_jobs(
     return jobs
 
 
-def cut(job: str, groups: Sequence[Group], size: Size, steps: int = JOB_STEPS) -> list[tuple[str, Sequence[Group]]]:
+def cut(job: str, groups: Sequence[Group], size: Sized, steps: int = JOB_STEPS) -> list[tuple[str, Sequence[Group]]]:
     """Groups of runs that could be one job, as few jobs of about one size that have at most so many ``steps`` each."""
     most = max(1, steps // (size.seeds * size.steps))
     number = -(-len(groups) // most)
