@@ -18,6 +18,7 @@ from tests.cli.test_cli import BBO, compiling, read_csv
 from tests.cli.test_train import bbo
 from tests.sizes import EPISODES, OPTIONS, SIZES
 
+import bayesbellman as bb
 from bayesbellman.runs.bundle import read_bundle
 from bayesbellman.runs.metrics import read_metrics
 
@@ -322,6 +323,42 @@ def test_a_disk_that_is_full_from_the_beginning(tmp_path: Path, capsys, monkeypa
     assert bbo("train", *PROBE, "--steps", 2_000, "--out", out) == 2
     words = capsys.readouterr().err
     assert f"failed, before the first checkpoint: {out} has nothing to go on from" in words
+
+
+@pytest.mark.parametrize("how", ["removed", "renamed", "replaced"])
+def test_a_folder_that_goes_away_ends_it_and_nothing_of_another_is_touched(
+    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """It goes while the second evaluation is played. What was learnt is kept, but for where somebody else works now."""
+    from bayesbellman.doors.agent import Agent
+
+    out, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    evaluate, calls = Agent.evaluate, []
+
+    def and_then(agent, *arguments, **more):
+        calls.append(how)
+        if len(calls) == 2:
+            shutil.rmtree(out) if how == "removed" else out.rename(elsewhere)
+            if how == "replaced":
+                out.mkdir()
+                (out / "agent.bbo").write_text("theirs")
+        return evaluate(agent, *arguments, **more)
+
+    monkeypatch.setattr(Agent, "evaluate", and_then)
+    assert bbo("train", *PROBE, "--checkpoint-every", 50, "--out", out) == 2
+    words = capsys.readouterr().err
+    assert f"{out} is gone, so training stops" in words
+    assert "metrics.jsonl has been removed, renamed or replaced" in words
+    assert [path.name for path in out.iterdir()] == ["agent.bbo"]
+    if how == "replaced":
+        assert (out / "agent.bbo").read_text() == "theirs"
+        assert "had learnt" not in words
+    else:
+        assert f"what seed 0 had learnt when its folder went is in {out / 'agent.bbo'}" in words
+        assert bb.SACStar.load(out / "agent.bbo").num_timesteps == 400
+    if how != "removed":
+        assert bbo("train", *PROBE, "--checkpoint-every", 50, "--out", elsewhere, "--resume") == 0
+        assert [record["steps"] for record in read_metrics(elsewhere / "metrics.jsonl")][-1] == 400
 
 
 def test_metrics_are_complete_where_only_the_last_could_not_be_written_at_once(

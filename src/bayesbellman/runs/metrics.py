@@ -11,6 +11,10 @@ from typing import Any, Self
 from bayesbellman.runs.whole_files import write_text
 
 
+class Gone(FileNotFoundError):
+    """What is written to is no longer where it was."""
+
+
 class MetricsFile:
     """Writes such a file. JSON has no nan and no infinity: they become null.
 
@@ -20,7 +24,7 @@ class MetricsFile:
     def __init__(self, path: Path, until: int | None = None) -> None:
         kept = [] if until is None else [one for one in read_metrics(path) if one["steps"] <= until]
         write_text(path, "".join(_line(record) for record in kept))
-        self.kept = kept
+        self.path, self.kept = path, kept
         self._file = path.open("r+b")
         self._end = self._file.seek(0, os.SEEK_END)
         self._pending = b""
@@ -37,6 +41,18 @@ class MetricsFile:
         self._file.write(self._pending)
         self._file.flush()
         self._end, self._pending = self._end + len(self._pending), b""
+
+    @property
+    def is_there(self) -> bool:
+        """An open file can be written to also where its folder is gone, and nobody would find it."""
+        try:
+            return os.path.samestat(self.path.stat(), os.fstat(self._file.fileno()))
+        except FileNotFoundError:
+            return False
+
+    def refuse_if_gone(self) -> None:
+        if not self.is_there:
+            raise Gone(f"{self.path} has been removed, renamed or replaced while it was written to")
 
     def __enter__(self) -> Self:
         return self

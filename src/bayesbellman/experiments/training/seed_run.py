@@ -16,7 +16,7 @@ from bayesbellman.doors.checkpoints import Checkpoints
 from bayesbellman.experiments.training.diagnostics import Diagnostics
 from bayesbellman.experiments.training.plan import AGENT, BEST, CULPRIT, DIAGNOSTICS, ENDED, Ended, Plan
 from bayesbellman.runs.json_files import write_json
-from bayesbellman.runs.metrics import MetricsFile
+from bayesbellman.runs.metrics import Gone, MetricsFile
 from bayesbellman.runs.tensorboard import TensorBoard
 
 Say = Callable[[str], None]
@@ -117,10 +117,14 @@ class SeedRun:
             self.say(f"seed {self.seed} {self.ended.how}: {self.ended.words}")
 
     def keep_agent(self) -> None:
-        """At the end, whatever it is; once."""
-        if not self.agent_is_kept:
-            self.agent.save(self.folder / AGENT)
-            self.agent_is_kept = True
+        """At the end, whatever it is; once. Not into another run's folder that has come in the place of ours."""
+        there = self.file.is_there
+        if self.agent_is_kept or (not there and self.folder.exists()):
+            return
+        self.agent.save(self.folder / AGENT)
+        self.agent_is_kept = True
+        if not there:
+            self.say(f"what seed {self.seed} had learnt when its folder went is in {self.folder / AGENT}")
 
     def after_piece(self, agent: Agent, told: Progress) -> bool:
         """Write down what the piece brought, with an evaluation if one is due. False: the next is another's turn."""
@@ -142,6 +146,7 @@ class SeedRun:
 
     def keep(self, record: dict[str, Any], checkpoint: bool) -> None:
         """Metrics first: a checkpoint that is there has all of its metrics."""
+        self.file.refuse_if_gone()
         self.file.write(record)
         if self.boards is not None:
             self.boards.write(record["steps"], scalars(record))
@@ -152,6 +157,8 @@ class SeedRun:
         """Whether it was written. A disk that is full for a while costs a warning; the last checkpoint stays."""
         try:
             write()
+        except Gone:  # for good
+            raise
         except OSError as error:
             self.failures += 1
             if self.failures > MOST_FAILURES:
@@ -163,6 +170,7 @@ class SeedRun:
 
     def evaluate(self, steps: int) -> dict[str, Any]:
         returns = self.agent.evaluate(self.plan.episodes)
+        self.file.refuse_if_gone()
         mean = self.said["evaluation"] = float(returns.mean())
         if self.best is None or mean > self.best:
             self.best = mean if math.isfinite(mean) else None

@@ -38,7 +38,7 @@ from bayesbellman.runs.bundle import Corrupt
 from bayesbellman.runs.checkpoint import CheckpointFolder
 from bayesbellman.runs.json_files import write_json
 from bayesbellman.runs.live_folder import list_as_ours, live_folder, refuse_if_unusable_or_in_use
-from bayesbellman.runs.metrics import MetricsFile, read_metrics
+from bayesbellman.runs.metrics import Gone, MetricsFile, read_metrics
 from bayesbellman.runs.progress import progress
 from bayesbellman.runs.stopping import Stopped, StopRequest, beside, stop_requests
 from bayesbellman.runs.tensorboard import TensorBoard
@@ -125,6 +125,9 @@ def _train(
             for group in formation.groups:
                 if request.signum is None:
                     work.train(group)
+        except Gone:
+            say(f"{out} is gone, so training stops; if it was renamed, --out with the new name and --resume goes on")
+            raise
         except BaseException as error:
             if isinstance(error, Corrupt):  # the same command would end the same way
                 say(f"what was learnt until then is kept in {out}; --overwrite begins anew, --out names another folder")
