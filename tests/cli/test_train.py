@@ -141,7 +141,10 @@ def test_evaluate_says_what_it_cannot_find(car: Path, tmp_path: Path, capsys) ->
 def test_evaluate_says_how_a_run_without_its_agent_stands(car: Path, tmp_path: Path, capsys) -> None:
     run = tmp_path / "run"
     shutil.copytree(car, run)
-    (run / "agent.bbo").unlink()  # as a second Ctrl-C leaves it
+    (run / "agent.bbo").unlink()
+    assert bbo("evaluate", run) == 2
+    assert "holds no agent.bbo: it has ended, and the file has been removed since; --best" in capsys.readouterr().err
+    (run / "summary.csv").unlink()  # as a second Ctrl-C leaves it
     assert bbo("evaluate", run) == 2
     words = "it was interrupted before its end; --best plays the best so far; bbo train ... --resume goes on with it"
     assert f"{run} holds no agent.bbo: {words}" in capsys.readouterr().err

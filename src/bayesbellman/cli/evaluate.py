@@ -84,6 +84,7 @@ class Evaluate:
 
 def _why_there_is_none(place: Path, name: str) -> str:
     """Of a folder without this agent: how its run stands, what there is to play instead, and how to go on."""
+    from bayesbellman.experiments.training.plan import SUMMARY
     from bayesbellman.experiments.training.reading import is_run
     from bayesbellman.runs.lock import is_held
 
@@ -94,7 +95,10 @@ def _why_there_is_none(place: Path, name: str) -> str:
     else:
         why, other, instead = "it has no best evaluation yet", "agent.bbo", "without --best its last agent is played"
     further = "bbo train ... --resume goes on with it"
-    if is_held(place.parent if place.name.startswith("seed-") else place):
+    whole = place.parent if place.name.startswith("seed-") else place
+    if is_held(whole):
         why, further = "it is still being trained", "wait for its end"
+    elif (whole / SUMMARY).exists():  # which is written when all seeds have ended
+        why, further = "it has ended, and the file has been removed since", "the same bbo train makes it again"
     there = (place / other).exists() or any(place.glob(f"seed-*/{other}"))
     return f"RUN: {place} holds no {name}: " + "; ".join([why, instead, further] if there else [why, further])
