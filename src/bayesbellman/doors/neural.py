@@ -277,14 +277,20 @@ class NeuralBBO(Parameters):
         return Learnt(data, scaling, states, done, np.concatenate(losses))
 
     def _member_rewards(self, data: Data, key: Key[Array, ""]) -> Float[Array, "L N"]:
-        """A row of rewards per member: noise on its targets is noise on its rewards."""
-        shape = (self._num_members, len(data.rewards))
-        rewards = jnp.broadcast_to(jnp.asarray(data.rewards, dtype=jnp.float32), shape)
+        """A row of rewards per member: noise on its targets is noise on its rewards.
+
+        It is drawn by member and transition: data that come later change nothing of what earlier ones are seen with,
+        else the noise would be averaged away by calls of `partial_fit`.
+        """
+        count = len(data.rewards)
+        rewards = jnp.broadcast_to(jnp.asarray(data.rewards, dtype=jnp.float32), (self._num_members, count))
         if self.posterior == "map" or not self.target_noise:
             return rewards
         counted = data.weights > 0  # what has no weight has no noise either
         spread = np.sqrt(self.noise_variance / np.where(counted, data.weights, 1.0)) * counted
-        return rewards + jnp.asarray(spread, dtype=jnp.float32) * jax.random.normal(key, shape)
+        draw = jax.vmap(lambda key, i: jax.random.normal(jax.random.fold_in(key, i)), in_axes=(None, 0))
+        noise = jax.vmap(draw, in_axes=(0, None))(jax.random.split(key, self._num_members), jnp.arange(count))
+        return rewards + jnp.asarray(spread, dtype=jnp.float32) * noise.astype(jnp.float32)
 
     def _inputs(self, learnt: Learnt, observations: Any) -> Float[Array, "rows d"]:
         array = checks.real_array("observations", side_by_side("observations", observations), ndim=(2,))

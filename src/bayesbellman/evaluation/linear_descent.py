@@ -54,7 +54,9 @@ class StochasticLinearBBO(AbstractEstimator[DescentState]):
 
     def update(self, key: Key[Array, ""], state: DescentState, transition: Transition) -> tuple[DescentState, Metrics]:
         statistics = state.statistics + transition_statistics(transition)
-        gradient = sampled_linear_msbbe_gradient(key, self.model, statistics, state.omega, transition.observation)
+        gradient = sampled_linear_msbbe_gradient(
+            key, self.model, statistics, state.omega, transition.observation, weights=transition.weight
+        )
         step = self.step_size(state.step).astype(state.omega.dtype)
         omega = project_to_ball(state.omega - step * gradient, self.radius)
         return DescentState(statistics, omega, state.step + 1), {"gradient_norm": jnp.linalg.norm(gradient)}

@@ -140,9 +140,13 @@ def fixed_point_covariance(
     return scaled @ precision @ scaled.T
 
 
-def feature_second_moment(features: Float[AnyArray, "N n"]) -> Float[AnyArray, "n n"]:
-    """``E_rho,pi[v v^T]`` over a batch of features drawn from ``rho(s) pi(a|s)``."""
-    return features.T @ features / features.shape[0]
+def feature_second_moment(
+    features: Float[AnyArray, "N n"], weights: Float[AnyArray, " N"] | None = None
+) -> Float[AnyArray, "n n"]:
+    """``E_rho,pi[v v^T]`` over a batch of features drawn from ``rho(s) pi(a|s)``; with importance weights, from
+    ``rho(s) pi_e(a|s)``."""
+    weighted = features if weights is None else weights[:, None] * features
+    return weighted.T @ features / features.shape[0]
 
 
 def as_jax(statistics: LinearStatistics) -> LinearStatistics:

@@ -78,8 +78,10 @@ def sampled_linear_msbbe_gradient(
     omega: Float[Array, " n"],
     inputs: Float[Array, "batch n"],
     use_baseline: bool = True,
+    weights: Float[Array, " batch"] | None = None,
 ) -> Float[Array, " n"]:
-    """Stochastic gradient of the MSBBE from two posterior samples, averaged over inputs drawn from ``rho, pi``.
+    """Stochastic gradient of the MSBBE from two posterior samples, averaged over inputs drawn from ``rho, pi``; with
+    importance weights, from ``rho, pi_e``.
 
     The score is ``g(phi) - E[g]`` with ``g(phi) = -(1/sigma^2) sum_i w_i (b_i - v_i^T phi) gamma_i v'_i``, which is
     affine in phi: ``(1/sigma^2) (sum_i w_i gamma_i v'_i v_i^T) (phi - phi_omega)``. The baseline is ``B*``, or 0 as
@@ -94,7 +96,8 @@ def sampled_linear_msbbe_gradient(
     def at_one_input(v: Float[Array, " n"]) -> Float[Array, " n"]:
         return two_sample_gradient(v @ omega, v, v @ phi_1, v @ phi_2, score_2, baseline=v @ centre)
 
-    return jnp.mean(jax.vmap(at_one_input)(inputs), axis=0)
+    each = jax.vmap(at_one_input)(inputs)
+    return jnp.mean(each if weights is None else weights[:, None] * each, axis=0)
 
 
 def sampled_msbbe_gradient(
