@@ -192,3 +192,28 @@ def test_td_traces_by_hand(x64: None) -> None:
     np.testing.assert_allclose(run(td, transitions, np.array([True, True]))[-1], [0.0, 2.0])
     published = TD(2, ConstantStep(1.0), 0.5, as_published=True)  # ignores the first weight
     np.testing.assert_allclose(run(published, transitions, np.array([True, False]))[-1], [2 * 0.4 * 1, 2.0])
+
+
+@pytest.mark.parametrize("weight_zeta", [False, True])
+def test_tdc_with_half_a_trace_by_hand(weight_zeta: bool) -> None:
+    """The benchmark has lambda 0 and 1 only. Two steps with lambda 0.5 and weights 2 and 3, formula by formula."""
+    rng = np.random.default_rng(3)
+    alpha, mu, decay = 0.1, 2.0, 0.5
+    estimator = TDC(2, alpha, mu, decay, weight_zeta)
+    state = estimator.init(jax.random.key(0))
+    omega, zeta, inherited = np.zeros(2), np.zeros(2), np.zeros(2)
+    for reward, gamma, w in ((1.0, 0.9, 2.0), (-0.5, 0.8, 3.0)):
+        v, v_next = rng.normal(size=(2, 2)).astype(np.float32)
+        state, _ = estimator.update(
+            jax.random.key(0),
+            state,
+            Transition(*map(jnp.asarray, (v, v, np.float32(reward), np.float32(gamma), v_next, np.float32(w)))),
+        )
+        delta = reward + gamma * v_next @ omega - v @ omega
+        z = w * (v + inherited)
+        correction = gamma * (1 - decay) * (z @ zeta) * v_next
+        pull = (w if weight_zeta else 1.0) * (v @ zeta) * v
+        omega, zeta = omega + alpha * (delta * z - correction), zeta + mu * alpha * (delta * z - pull)
+        inherited = decay * gamma * z
+    np.testing.assert_allclose(state.omega, omega, rtol=1e-5)
+    np.testing.assert_allclose(state.zeta, zeta, rtol=1e-5)

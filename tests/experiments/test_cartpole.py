@@ -310,6 +310,9 @@ def test_claims_about_sensitivity(tmp_path: Path) -> None:
     assert sum(job.units for job in plan.jobs) == 13 * 3 * 1_000_000
     with pytest.raises(ValueError, match="one width at a time"):
         artefact.plan(Request(variants=("narrow", "wide")))
+    artefact.analyse(artefact.plan(Request(variants=("narrow",))), Done(sensitive(plan, set()), {}), tmp_path)
+    with pytest.raises(ValueError, match="have networks of 128 x 128; what is claimed of sensitivity"):
+        artefact.cells(tmp_path)
     ends = {(axis, RANGES.axes[axis][at]) for axis in (SCALE, WEIGHT) for at in (0, -1)}
     artefact.analyse(plan, Done(sensitive(plan, {*ends, (MEMBERS, 1)}), {}), tmp_path)
     assert (tmp_path / "sensitivity.png").stat().st_size > 1_000

@@ -11,7 +11,7 @@ from bayesbellman.experiments.artefact import Arrays, Desk, Done, Request
 from bayesbellman.experiments.checking import judge
 from bayesbellman.experiments.mountain_car.sweep import QUICK
 from bayesbellman.experiments.mountain_car_sensitivity import ARTEFACT
-from bayesbellman.experiments.mountain_car_sensitivity.outcomes import outcomes
+from bayesbellman.experiments.mountain_car_sensitivity.outcomes import outcomes, write_runs
 from bayesbellman.experiments.mountain_car_sensitivity.sweep import FULL, JOB_STEPS, RANGES, run_job
 from bayesbellman.experiments.sensitivity.ranges import MEMBERS, SCALE, WEIGHT, Change, group_name
 
@@ -27,13 +27,13 @@ def changes_by_job() -> dict[str, list[Change]]:
     return {name: list(changes) for name, changes in RANGES.jobs(tuple(RANGES.axes), FULL, JOB_STEPS)}
 
 
-def faked(changes: list[Change], bad: dict[Change, int]) -> Arrays:
-    """Five runs of each: solved after 2,000 steps, but for so many of what is bad, the first ones."""
-    solved = np.array([seed >= bad.get(change, 0) for change in changes for seed in range(5)])
+def faked(changes: list[Change], bad: dict[Change, int], seeds: int = 5) -> Arrays:
+    """So many runs of each: solved after 2,000 steps, but for so many of what is bad, the first ones."""
+    solved = np.array([seed >= bad.get(change, 0) for change in changes for seed in range(seeds)])
     returns = np.where(solved, np.array([-20.0, 95.0, 94.0])[:, None], -1.0)
     return {
-        "group": np.array([group_name(*change) for change in changes for _ in range(5)]),
-        "seed": np.array([*range(5)] * len(changes)),
+        "group": np.array([group_name(*change) for change in changes for _ in range(seeds)]),
+        "seed": np.array([*range(seeds)] * len(changes)),
         "steps": 1_000 * np.arange(1, 4),
         "returns": returns,
         "goals": (returns > 0).astype(int),
@@ -101,12 +101,15 @@ def test_what_became_of_a_run() -> None:
     returns = np.array([[-1.0, 95.0, 91.0], [95.0, 95.0, 90.0], [20.0, 95.0, 0.0], [95.0, 95.0, 0.0]])
     returns = np.concatenate([returns, returns[:, :2]], axis=1)
     found |= {"steps": 1_000 * np.arange(1, 5), "returns": returns, "goals": np.eye(4, 5, dtype=int)}
-    found |= {"disagreement": np.arange(20.0).reshape(4, 5), "critic_loss": np.full((4, 5), np.nan)}
+    disagreement = np.arange(20.0).reshape(4, 5)
+    disagreement[-1, 1] = np.nan
+    found |= {"disagreement": disagreement, "critic_loss": np.full((4, 5), np.nan)}
     first, second, third = outcomes(found)[:3]
     assert (first.solved_at, first.lasting, first.final_return) == (2_000.0, 0.5, 95.0)
     assert (second.solved_at, second.lasting) == (1_000.0, 1.0)
     assert (third.solved_at, third.lasting, third.final_return) == (1_000.0, 0.0, 0.0)  # 90 is not above 90
-    assert (first.goals, first.disagreement, first.finite) == (1, 15.0, False)
+    assert (first.goals, first.disagreement, first.finite) == (1, 15.0, True)  # before an update there is no loss
+    assert not second.finite
     found["returns"] = np.where(np.arange(4) == 3, 95.0, 0.0)[:, None] * np.ones(5)
     assert np.isnan(outcomes(found)[0].lasting)  # solved in the end, and nothing after it
 
@@ -121,6 +124,17 @@ def test_claims_hold_where_all_are_solved_and_fail_where_they_are_not(tmp_path: 
     bad = {(MEMBERS, 4.0): 1, (SCALE, 1000.0): 2, (MEMBERS, 8.0): 1}
     failed = {address for address, ok in judged(tmp_path, bad).items() if not ok}
     assert failed == {(MEMBERS, "4"), (MEMBERS, "8"), (SCALE, "1000")}  # 8 is the paper's scale and weight as well
+    few = ARTEFACT.plan(Request(seeds=4))
+    results = {job: faked(changes, {}, seeds=4) for job, changes in changes_by_job().items()}
+    ARTEFACT.analyse(few, Done(results, {}), tmp_path)
+    assert not any(verdict.ok for verdict in judge(ARTEFACT.expected(), ARTEFACT.cells(tmp_path)))  # too few seeds
+    broken = [run._replace(finite=False) for run in outcomes(faked([(MEMBERS, 16.0)], {}))]
+    write_runs(tmp_path, broken)
+    assert ARTEFACT.cells(tmp_path)[MEMBERS, "16"].mean == 0  # solved on the way to nowhere
+    narrow = ARTEFACT.plan(Request(variants=("narrow",)))
+    ARTEFACT.analyse(narrow, Done(results, {}), tmp_path)
+    with pytest.raises(ValueError, match="have networks of 64 x 64; what is claimed of"):
+        ARTEFACT.cells(tmp_path)
     with pytest.raises(ValueError, match="have 20,000 steps each"):
         judged(tmp_path, {}, steps=20_000)
     (tmp_path / "runs.csv").write_text("group\nx\n")
@@ -136,3 +150,11 @@ def test_a_part_of_the_study_is_shown_and_what_is_missing_is_said(tmp_path: Path
     assert "out of memory" in ARTEFACT.analyse(plan, done, tmp_path)
     verdicts = judge(ARTEFACT.expected(), ARTEFACT.cells(tmp_path))
     assert [verdict.address for verdict in verdicts if verdict.ok] == [(MEMBERS, "4")]
+    ARTEFACT.analyse(plan, Done({}, {"prior-1": "RuntimeError: out of memory"}), tmp_path)  # draws nothing
+
+
+def test_networks_are_as_wide_as_asked_for() -> None:
+    """Wider ones have more parameters to be drawn: another function from the same key."""
+    size = replace(QUICK, seeds=1, batch_size=8)
+    first, wider = (run_job([(SCALE, 10.0)], replace(size, hidden=hidden), Desk()) for hidden in ((4,), (8,)))
+    assert first["disagreement"][0, 0] != wider["disagreement"][0, 0]

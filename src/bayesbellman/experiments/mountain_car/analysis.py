@@ -51,7 +51,7 @@ def summary_row(name: str, found: Arrays) -> tuple:
         f"{interquartile_mean(final):.1f}",
         f"{low:.1f} to {high:.1f}",
         f"{np.mean(final):.1f}",
-        int(np.sum(~np.isfinite(final) | ~np.isfinite(found["critic_loss"][-1]))),
+        int(np.sum(~np.isfinite(final) | ~np.isfinite(found["disagreement"][-1]))),
     )
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -10,10 +11,11 @@ from matplotlib.figure import Figure
 from bayesbellman.experiments.artefact import Done, Plan, origin
 from bayesbellman.experiments.mountain_car.analysis import SOLVED
 from bayesbellman.experiments.mountain_car.sweep import EVERY
-from bayesbellman.experiments.mountain_car_sensitivity.outcomes import Outcome, by_group, outcomes, write_runs
+from bayesbellman.experiments.mountain_car_sensitivity.outcomes import Outcome, outcomes, write_runs
 from bayesbellman.experiments.mountain_car_sensitivity.sweep import RANGES
 from bayesbellman.experiments.plotting import BLUE, FAINT, INK, ORANGE, style
-from bayesbellman.experiments.sparse.study import RECIPE, in_order, paragraph
+from bayesbellman.experiments.sparse.outcomes import by_group
+from bayesbellman.experiments.sparse.study import RECIPE_OF_ONE, in_order, paragraph
 from bayesbellman.experiments.statistics import interquartile_mean, median_time
 from bayesbellman.runs.tables import aligned, markdown, write_csv
 
@@ -89,6 +91,8 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
     groups = by_group(runs)
     rows = [group_row(group, here) for group, here in groups.items()]
     steps = max((int(found["steps"][-1]) for found in results.values()), default=0)
+    size: Any = plan.settings["size"]
+    layers = " x ".join(map(str, size["hidden"]))
     write_csv(folder / "summary.csv", HEADER, rows)
     write_runs(folder, runs)
     write_csv(
@@ -107,14 +111,15 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
             for k, step in enumerate(found["steps"])
         ],
     )
-    draw(groups, steps).savefig(folder / "sensitivity.png")
+    if groups:
+        draw(groups, steps).savefig(folder / "sensitivity.png")
     seconds = {name: round(float(found["seconds"]), 1) for name, found in results.items()}
     made_by = {**origin(plan, done), "job_seconds": seconds}
     (folder / "provenance.json").write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
     failures = "".join(f"{sentence}\n" for sentence in done.lacks)
     text = "\n\n".join(REPORT).format(
         steps=f"{steps:,}",
-        width=plan.settings["width"],
+        layers=layers,
         failures=failures,
         table=markdown(HEADER, rows),
         minutes=f"{done.seconds / 60:.1f}",
@@ -128,8 +133,8 @@ REPORT = (
     "# What RP-BBAC's prior and ensemble are worth on sparse MountainCar",
     paragraph(
         "One number changed at a time from the paper's 8 members, prior scale 100 and prior weight 3e-5 (`members 8`).",
-        RECIPE,
-        "Networks are {width}, runs have {steps} steps; the paper's networks are wide, its runs have 100,000.",
+        RECIPE_OF_ONE,
+        "Networks are {layers}, runs have {steps} steps; the paper's networks are 256 x 256, its runs have 100,000.",
         "Solved: the mean action's return is above 90 on average over the episodes of an evaluation, one every 1,000",
         "steps. Medians are over runs, `not within the run` where fewer than half of them came so far.",
         "All runs are in runs.csv, their curves in curves.csv.",

@@ -8,6 +8,7 @@ import numpy as np
 
 from bayesbellman.experiments.artefact import Arrays
 from bayesbellman.experiments.mountain_car.analysis import SOLVED, first_above
+from bayesbellman.experiments.sparse.outcomes import by_group
 from bayesbellman.runs.tables import write_csv
 
 RUNS = "runs.csv"
@@ -46,14 +47,10 @@ def outcomes(found: Arrays) -> list[Outcome]:
                 final_return=float(returns[-1, at]),
                 goals=int(np.sum(found["goals"][:, at])),
                 disagreement=float(found["disagreement"][-1, at]),
-                finite=bool(np.isfinite(returns[-1, at]) and np.isfinite(found["critic_loss"][-1, at])),
+                finite=bool(np.isfinite(returns[-1, at]) and np.isfinite(found["disagreement"][-1, at])),
             )
         )
     return rows
-
-
-def by_group(runs: list[Outcome]) -> dict[str, list[Outcome]]:
-    return {group: [run for run in runs if run.group == group] for group in dict.fromkeys(run.group for run in runs)}
 
 
 def write_runs(folder: Path, runs: list[Outcome]) -> None:

@@ -48,7 +48,7 @@ def plan(request: Request) -> Plan:
 
 def run_job(changes: Sequence[Change], size: Size, desk: Desk) -> Arrays:
     """A row of runs for each change, a run for each seed."""
-    floats = [RANGES.floats(change) for change in changes for _ in range(size.seeds)]
+    numbers = [RANGES.floats(change) for change in changes for _ in range(size.seeds)]
     groups = [group_name(*change) for change in changes for _ in range(size.seeds)]
     seeds = [*range(size.seeds)] * len(changes)
 
@@ -67,6 +67,6 @@ def run_job(changes: Sequence[Change], size: Size, desk: Desk) -> Arrays:
             "seconds": np.array(found.seconds),
         }
 
-    settings = {name: np.array([row[name] for row in floats]) for name in floats[0]}
+    settings = {name: np.array([row[name] for row in numbers]) for name in numbers[0]}
     run = partial(run_seeds, make, seeds, settings, steps=size.steps, every=EVERY, episodes=size.episodes, desk=desk)
     return result_of(run, record)

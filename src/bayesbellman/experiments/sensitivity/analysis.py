@@ -11,11 +11,17 @@ from bayesbellman.experiments.cartpole.task import SUCCESS, paper_task
 from bayesbellman.experiments.plotting import BLUE, FAINT, INK, ORANGE, style
 from bayesbellman.experiments.sensitivity.ranges import SCALE, WEIGHT
 from bayesbellman.experiments.sensitivity.sweep import FULL, RANGES
-from bayesbellman.experiments.sparse.outcomes import Outcome, by_group, solved_shares, whole_runs
+from bayesbellman.experiments.sparse.outcomes import (
+    Outcome,
+    by_group,
+    refuse_other_networks,
+    solved_shares,
+    whole_runs,
+)
 from bayesbellman.experiments.sparse.study import (
     CURVES,
     MEDIANS,
-    RECIPE,
+    RECIPE_OF_ONE,
     SOLVED,
     TABLE,
     paragraph,
@@ -59,6 +65,7 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
 def cells(folder: Path) -> Mapping[Address, Cell]:
     """Share of the runs that were solved; and how far the paper's value within an axis is ahead of both its ends."""
     runs = whole_runs(folder, "sensitivity", FULL.steps)
+    refuse_other_networks(folder, "sensitivity")
     shares = {address[0]: cell for address, cell in solved_shares(runs).items()}
     found: dict[Address, Cell] = {}
     for axis, values in RANGES.axes.items():
@@ -76,7 +83,7 @@ REPORT = (
     "# What RP-BBAC's prior and ensemble are worth on the sparse cart-pole",
     paragraph(
         "One number changed at a time from the paper's 8 members, prior scale 32 and prior weight 3e-5 (`members 8`).",
-        RECIPE,
+        RECIPE_OF_ONE,
         "Runs have {steps} steps; what the paper says is about 3,000,000.",
         SOLVED,
         "A reward is found where a step of training earns the 1.",

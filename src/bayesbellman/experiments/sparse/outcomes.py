@@ -5,7 +5,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -36,6 +36,15 @@ SEED_HEADER = (
     "final return",
     "best return",
 )
+
+
+@runtime_checkable
+class HasGroup(Protocol):
+    @property
+    def group(self) -> str: ...
+
+
+Grouped = TypeVar("Grouped", bound=HasGroup)
 
 
 class Outcome(NamedTuple):
@@ -78,14 +87,14 @@ def outcomes(found: Arrays, success: float) -> list[Outcome]:
                 solved=len(returns) >= LAST and bool(above[-LAST:].all()),
                 final_return=float(np.mean(returns[-LAST:])),
                 best_return=float(np.nanmax(returns)) if np.isfinite(returns).any() else np.nan,
-                finite=bool(np.isfinite(returns[-1]) and np.isfinite(found["critic_loss"][-1, at])),
+                finite=bool(np.isfinite(returns[-1]) and np.isfinite(found["disagreement"][-1, at])),
             )
         )
     return rows
 
 
-def by_group(runs: Iterable[Outcome]) -> dict[str, list[Outcome]]:
-    groups: dict[str, list[Outcome]] = defaultdict(list)
+def by_group(runs: Iterable[Grouped]) -> dict[str, list[Grouped]]:
+    groups: dict[str, list[Grouped]] = defaultdict(list)
     for run in runs:
         groups[run.group].append(run)
     return dict(groups)
@@ -179,6 +188,16 @@ def refuse_shorter(folder: Path, command: str, steps: int) -> None:
     if made.get("unfinished") or had < steps:
         what = "have not ended" if made.get("unfinished") else f"have {had:,} steps each"
         raise ValueError(f"runs in {folder} {what}; what is claimed of {command} is about {steps:,} steps")
+
+
+def refuse_other_networks(folder: Path, command: str) -> None:
+    """Of a study with networks of several widths: the paper's claims are not judged by others than its own."""
+    settings = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["settings"]
+    if settings["width"] != "wide":
+        layers = " x ".join(map(str, settings["size"]["hidden"]))
+        raise ValueError(
+            f"runs in {folder} have networks of {layers}; what is claimed of {command} is about those of 256 x 256"
+        )
 
 
 def solved_shares(runs: Iterable[Outcome]) -> Mapping[Address, Cell]:

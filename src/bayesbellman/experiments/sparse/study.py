@@ -32,11 +32,12 @@ SOLVED = (
 )
 REWARDED = "A reward is found where a step of training earns the 1; an episode is rewarded if one of its steps does."
 MEDIANS = "Medians are over runs, `-` where fewer than half of them came so far."
-RECIPE = (
-    "RP-BBAC and BAC have our default recipe, with a learning rate of {learning_rate:g} and an entropy bonus of"
+_DEFAULT = (
+    " our default recipe, with a learning rate of {learning_rate:g} and an entropy bonus of"
     " {exploration_entropy:g} for exploring actors".format(**RECIPES["ours"])
     + "; the paper has {learning_rate:g} and {exploration_entropy:g}.".format(**RECIPES["paper"])
 )
+RECIPE, RECIPE_OF_ONE = "RP-BBAC and BAC have" + _DEFAULT, "RP-BBAC has" + _DEFAULT
 FILES = "All runs are in runs.csv, their curves in curves.csv."
 CURVES = """![Returns of every run](returns.png)
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bayesbellman.experiments.artefact import Done, Plan
-from bayesbellman.experiments.sparse.study import MEDIANS, RECIPE, REWARDED, TABLE, paragraph, write_study
+from bayesbellman.experiments.sparse.study import MEDIANS, RECIPE_OF_ONE, REWARDED, TABLE, paragraph, write_study
 from bayesbellman.experiments.sparse_tasks.tasks import TASKS, task_of
 
 
@@ -19,7 +19,7 @@ REPORT = (
     paragraph(
         "RP-BBAC and SAC with every setting as `bbo train` has it, on a sparse pendulum and a sparse acrobot; SAC also",
         "with RP-BBAC's learning rate.",
-        RECIPE,
+        RECIPE_OF_ONE,
         "A success is an evaluation (ten episodes with the mean action) above {successes}: half of what a controller",
         "that knows the physics earns, rounded up to the next 50.",
         "Solved: the last ten evaluations all are; the final return is the mean over those.",
