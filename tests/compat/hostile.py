@@ -95,6 +95,26 @@ class Raises(Line):
         return super().step(action)
 
 
+class RaisesInClose(Line):
+    """Every time, as wrappers do that have closed their window already."""
+
+    def close(self) -> None:
+        super().close()
+        raise OSError("no window")
+
+
+class NeedsTwoAttempts(Raises):
+    """Raises in a step, and then once more while another is made."""
+
+    made = 0
+
+    def __init__(self, length: int = 3) -> None:
+        NeedsTwoAttempts.made += 1
+        if NeedsTwoAttempts.made == 2:
+            raise ConnectionError("still starting")
+        super().__init__(length)
+
+
 class Hangs(Line):
     """In its second step."""
 

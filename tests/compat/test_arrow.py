@@ -210,3 +210,26 @@ def test_queries_are_read_by_the_names_of_the_data(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.concatenate(batches), np.column_stack([a["phi_0"], a["phi_1"]]))
     with pytest.raises(ValueError, match=r"--query: .*q\.parquet has no column 'phi_2'"):
         ParquetFeatures(path, ["phi_0", "phi_2"], 4)
+
+
+def test_queries_that_cannot_be_answered_are_found_before_the_data_are_read(tmp_path: Path) -> None:
+    a = arrays(10)
+    a["phi_1"][7] = np.nan
+    query = ParquetFeatures(write(tmp_path / "q.parquet", a), ["phi_0", "phi_1"], 4)
+    with pytest.raises(ValueError, match=r"--query: .*q\.parquet has nan in row 7, feature 1; accepted are finite"):
+        query.check(2)
+    lists = pa.array([[1.0, 2.0]] * 10)
+    query = ParquetFeatures(write(tmp_path / "l.parquet", {"obs": lists}), ["obs"], 4)
+    query.check(2)
+    with pytest.raises(ValueError, match="has 2 numbers in a row, where the data have 3 features"):
+        query.check(3)
+
+
+def test_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    """As joins leave them."""
+    a = arrays(10)
+    columns = [pa.array(column) for column in a.values()]
+    table = pa.table([*columns, columns[4]], names=[*a, "reward"])
+    pq.write_table(table, path := tmp_path / "d.parquet")
+    with pytest.raises(ValueError, match=r"--reward: .*d\.parquet has 2 columns called 'reward'; rename all but one"):
+        ParquetTransitions([path], COLUMNS)

@@ -482,6 +482,45 @@ def test_a_restart_makes_a_new_environment_where_it_can_and_leaves_the_others_al
         host.step(np.zeros((2, 1)))
 
 
+@pytest.mark.parametrize("vector", [False, True])
+def test_one_that_cannot_be_made_at_once_is_tried_again(vector: bool) -> None:
+    """Each attempt is one of the restarts, and says where it was."""
+
+    def make() -> gymnasium.Env:
+        return hostile.NeedsTwoAttempts()
+
+    def make_vector() -> SyncVectorEnv:
+        return SyncVectorEnv([make])
+
+    def at_the_failure(restarts: int) -> HostEnv:
+        hostile.NeedsTwoAttempts.made = 0
+        host = HostEnv(make_vector if vector else make, restarts=restarts)
+        host.reset()
+        host.step(STILL)
+        return host
+
+    host = at_the_failure(2)
+    with pytest.warns(EnvironmentWarning, match="restart [12] of 2") as said:
+        step = host.step(STILL)
+    assert "make() raised ConnectionError: still starting" in str(said[-1].message)
+    check_cut(step)
+    assert host.step(STILL).valid.all()
+    host = at_the_failure(1)
+    message = r"seed 0, step \d.*make\(\) raised ConnectionError: still starting"
+    with pytest.warns(EnvironmentWarning, match="restart 1 of 1"), pytest.raises(EnvironmentFailed, match=message):
+        host.step(STILL)
+
+
+@pytest.mark.parametrize("vector", [False, True])
+def test_what_goes_wrong_in_closing_is_said_and_spoils_nothing(vector: bool) -> None:
+    env = hostile.RaisesInClose()
+    host = HostEnv(SyncVectorEnv([lambda: env]) if vector else env)
+    host.reset()
+    with pytest.warns(EnvironmentWarning, match=r"seed 0, step 0.*: close\(\) raised OSError: no window"):
+        host.close()
+    assert env.closed
+
+
 def test_a_reset_that_fails_too_uses_up_the_restarts() -> None:
     with pytest.warns(EnvironmentWarning), pytest.raises(EnvironmentFailed, match="no such robot"):
         HostEnv(hostile.RaisesInReset(), restarts=3).reset()

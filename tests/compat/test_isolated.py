@@ -98,6 +98,27 @@ def test_one_that_hangs_is_ended_and_named() -> None:
     host.close()
 
 
+def test_an_answer_that_nobody_waited_for_is_not_taken_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in a notebook, while the environment is stepping: the next reset begins in a new process."""
+    host = isolated(hostile.Line, seed=4)
+    host.reset()
+    env = host.first
+    assert isinstance(env, Isolated)
+    process, received = process_of(host), Isolated._received
+
+    def interrupted(*given: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Isolated, "_received", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        host.step(STILL)
+    monkeypatch.setattr(Isolated, "_received", received)
+    assert not is_there(process)
+    assert host.reset()[0, 1] == 0
+    assert [host.step(STILL).observation[0, 1] for _ in range(2)] == [1, 2]
+    host.close()
+
+
 def test_one_that_dies_is_restarted_as_a_cut() -> None:
     host = isolated(hostile.Dies, restarts=1)
     host.reset()

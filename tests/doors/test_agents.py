@@ -424,11 +424,90 @@ def test_bad_settings_are_named(settings: dict, words: str) -> None:
         bb.BBAC(CAR, **settings)
 
 
-@pytest.mark.parametrize("settings", [{"learning_rate": "3e-4"}, {"target_entropy": "auto"}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"learning_rate": "3e-4"},
+        {"target_entropy": "auto"},
+        {"prior_scale": "30"},
+        {"prior_weight": "a"},
+        {"bootstrap": "1"},
+        {"env_restarts": "3"},
+        {"env_timeout": "5"},
+    ],
+)
 def test_settings_that_are_no_numbers_are_named(settings: dict) -> None:
     (name,) = settings
     with pytest.raises(TypeError, match=rf"{name} is '.*' \(str\); accepted is a number"):
         bb.BBAC(CAR, **settings)
+
+
+def test_words_are_not_taken_for_true() -> None:
+    with pytest.raises(TypeError, match=r"scale_observations is 'False' \(str\); accepted are True and False"):
+        bb.BBAC(CAR, scale_observations="False")
+    with pytest.raises(TypeError, match=r"double is 'no' \(str\); accepted are True and False"):
+        bb.BootDQN("deep-sea-4", double="no")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match=r"proper_policy is 'False' \(str\); accepted are True and False"):
+        bb.LinearBBO(proper_policy="False").fit(np.eye(2), [0.0, 1.0], np.eye(2), 0.5)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match="seed is True"):
+        bb.BBAC(CAR, seed=True)
+
+
+def test_replay_that_fits_no_machine_is_refused_with_one_that_does() -> None:
+    """Images as they are, and a million of them: the first thing that many try."""
+
+    class Images(hostile.Line):
+        def __init__(self) -> None:
+            super().__init__()
+            self.observation_space = gymnasium.spaces.Box(0, 255, (960, 960, 3), np.uint8)
+
+        def seen(self) -> np.ndarray:
+            return np.zeros((960, 960, 3), np.uint8)
+
+    agent = bb.SAC(Images(), hidden=(4,))
+    with pytest.raises(
+        MemoryError, match=r"buffer_size is 1,000,000: .* 2,764,800 numbers observed takes 20,.* GiB"
+    ) as e:
+        agent.learn(1)
+    assert 0 < int(str(e.value).split("buffer_size=")[1].split(" ")[0].replace(",", "")) < 100_000
+    with pytest.raises(ValueError, match=r"buffer_size is 10000000000; accepted is a number < 2\^31"):
+        bb.SAC(CAR, buffer_size=10**10)
+
+
+def test_observations_are_not_reshaped_into_others() -> None:
+    class Grid(hostile.Line):
+        def __init__(self) -> None:
+            super().__init__()
+            self.observation_space = gymnasium.spaces.Box(-1, 1, (2, 3), np.float32)
+
+        def seen(self) -> np.ndarray:
+            return np.zeros((2, 3), np.float32)
+
+    agent, grid = bb.SAC(Grid(), **SIZES), np.arange(6, dtype=np.float32).reshape(2, 3) / 6
+    one, _ = agent.predict(grid, deterministic=True)
+    np.testing.assert_array_equal(agent.predict(grid.reshape(-1), deterministic=True)[0], one)
+    np.testing.assert_array_equal(agent.predict(grid[None], deterministic=True)[0], one[None])
+    np.testing.assert_array_equal(agent.predict(grid.reshape(1, 6), deterministic=True)[0], one[None])
+    for wrong in (grid.T, np.zeros((2, 3, 2)), np.zeros((4, 2, 3, 1))):
+        with pytest.raises(ValueError, match=r"observation has shape .*; expected \(2, 3\) or rows of it"):
+            agent.predict(wrong)
+    with pytest.raises(TypeError, match=r"a pair with a dictionary, as Gymnasium's reset\(\) gives; pass its first"):
+        agent.predict((grid, {}))
+    with pytest.raises(TypeError, match="observation is no array of numbers"):
+        agent.predict([[1.0], [2.0, 3.0]])
+
+
+def test_seeds_of_evaluations_are_checked() -> None:
+    agent = bb.SAC(CAR, **SIZES)
+    for verb in (agent.evaluate, agent.play):
+        with pytest.raises(ValueError, match=r"seed is 1\.5; accepted is a whole number"):
+            verb(1, seed=1.5)
+        with pytest.raises(ValueError, match="seed is -1; accepted is a whole number from 0"):
+            verb(1, seed=-1)
+    with pytest.raises(ValueError, match=r"episodes is 1\.5"):
+        agent.play(1.5)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match=r"keep is 2\.5; accepted is a whole number"):
+        bb.Checkpoints("nowhere", keep=2.5)  # pyright: ignore[reportArgumentType]
 
 
 def test_sizes_are_checked_before_training() -> None:
@@ -691,6 +770,8 @@ def test_a_failing_environment_is_named_or_restarted_and_only_whole_episodes_cou
         ({"on_env_error": "ignore"}, "on_env_error is 'ignore'; accepted are 'raise' and 'restart'"),
         ({"env_restarts": 0}, "env_restarts is 0; it must be >= 1"),
         ({"env_timeout": 0}, "env_timeout is 0; it must be > 0"),
+        ({"env_timeout": float("inf")}, "env_timeout is inf; it must be > 0 and at most 1e+06 (seconds)"),
+        ({"env_restarts": 2.5}, "env_restarts is 2.5; accepted is a whole number"),
         ({"env_timeout": 5}, f"env_timeout is 5; {CAR} is ours and compiled with the agent, leave it out"),
     ],
 )

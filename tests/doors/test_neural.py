@@ -162,6 +162,30 @@ def test_more_data_train_on() -> None:
     assert not np.array_equal(before, model.predict(X))
 
 
+@pytest.mark.parametrize("constant", [9.81, 0.1, 1e8, 0.0])
+def test_a_constant_column_says_nothing(constant: float) -> None:
+    """Whatever its deviation is after rounding: values of the same rows in float32 must be the same values."""
+    column = np.full((600, 1), constant)
+    here, there = np.hstack([X, column]), np.hstack([X_NEXT, column.astype(np.float32)])
+    model = bb.NeuralBBO(hidden=(8,), steps=50).fit(here, REWARDS, there, GAMMA)
+    np.testing.assert_allclose(model.predict(here.astype(np.float32)), model.predict(here), atol=1e-3)
+    assert np.abs(model.predict(here)).max() < 20
+
+
+def test_numbers_beyond_squaring_are_refused() -> None:
+    with pytest.raises(ValueError, match="observations: column 0 has numbers so large"):
+        bb.NeuralBBO(**FAST).fit(X * 1e200, REWARDS, X_NEXT, GAMMA)
+
+
+def test_numbers_of_other_types_are_numbers_too() -> None:
+    bb.NeuralBBO(prior_weight=np.float32(0.1), prior_scale=np.int64(3))  # pyright: ignore[reportArgumentType]
+    for name in ("target_noise", "scale_inputs", "proper_policy"):
+        with pytest.raises(TypeError, match=rf"{name} is 'no' \(str\); accepted are True and False"):
+            bb.NeuralBBO(**{name: "no"})  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match="hidden is 8; accepted is a tuple"):
+        bb.NeuralBBO(hidden=8)  # pyright: ignore[reportArgumentType]
+
+
 def test_observations_and_actions() -> None:
     actions = RNG.uniform(-1, 1, 600)
     model = bb.NeuralBBO(**FAST).fit((X, actions), REWARDS + actions, (X_NEXT, np.zeros(600)), 0.0)

@@ -88,6 +88,7 @@ class EvaluateLinear:
         query = None
         if self.query is not None:
             query = ParquetFeatures(self.query, transitions.feature_columns, self.batch_rows)
+            query.check(len(transitions.feature_names))
         try:
             model.fit_stream(_with_progress(transitions))
         except (TypeError, ValueError) as error:

@@ -46,6 +46,10 @@ class Table:
             raise ValueError(
                 f"{argument}: {self.path} has no column {name!r}; its columns are {_listing(self.schema.names)}"
             )
+        if (times := self.schema.names.count(name)) > 1:
+            raise ValueError(
+                f"{argument}: {self.path} has {times} columns called {name!r}; rename all but one, or drop them"
+            )
         kind = self.schema.field(name).type
         if not (_is_number(kind) or (_is_list(kind) and _is_number(kind.value_type))):
             raise TypeError(
@@ -211,6 +215,24 @@ class ParquetFeatures:
         """Feature vectors, batch by batch."""
         for first, batch in self.table.batches(self.names, self.batch_rows):
             yield _matrix(batch, self.names, f"rows from {first} of {self.table.path}")
+
+    def check(self, num_features: int) -> None:
+        """All of it can be answered: to be found out before the data are gone through, not after."""
+        row = 0
+        for features in self.batches():
+            if features.shape[1] != num_features:
+                raise ValueError(
+                    f"--query: {self.table.path} has {features.shape[1]} numbers in a row, where the data have"
+                    f" {num_features} features"
+                )
+            bad = np.argwhere(~np.isfinite(features))
+            if len(bad):
+                at, column = bad[0]
+                raise ValueError(
+                    f"--query: {self.table.path} has {features[at, column]} in row {row + at}, feature {column};"
+                    " accepted are finite numbers"
+                )
+            row += len(features)
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:

@@ -260,6 +260,10 @@ def check_sizes(batch_size: int, buffer_size: int, warmup: int) -> None:
     """What would make no sense, before anything is compiled."""
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; accepted is a number >= 1")
+    if buffer_size >= 2**31:
+        raise ValueError(
+            f"buffer_size is {buffer_size}; accepted is a number < 2^31, transitions are counted in 32 bits"
+        )
     if buffer_size < batch_size:
         raise ValueError(
             f"buffer_size is {buffer_size} and batch_size {batch_size}; replay must hold at least one batch"

@@ -20,7 +20,7 @@ from bayesbellman.control.train import Played, Training, check_sizes
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors.agent_file import read_agent, write_agent
 from bayesbellman.doors.callbacks import AnyCallback, Progress, as_callbacks, go_on
-from bayesbellman.doors.checks import finite_number, whole_number
+from bayesbellman.doors.checks import finite_number, replay_fits, whole_number, yes_or_no
 from bayesbellman.doors.environments import HostSettings, Opened, open_environment
 from bayesbellman.doors.host_player import HostPlayer
 from bayesbellman.doors.players import AbstractPlayer, Chunk, CompiledPlayer
@@ -155,10 +155,11 @@ class Agent(abc.ABC):
             raise ValueError(f"target_smoothing is {self.target_smoothing}; it must be at most 1 (targets are critics)")
         if not self.hidden or min(self.hidden) < 1:
             raise ValueError(f"hidden is {self.hidden}; give the width of one layer or more, each >= 1")
-        if self.activation not in ACTIVATIONS:
+        yes_or_no("scale_observations", self.scale_observations)
+        if not isinstance(self.activation, str) or self.activation not in ACTIVATIONS:
             raise ValueError(f"activation is {self.activation!r}; accepted are {', '.join(ACTIVATIONS)}")
         check_sizes(self.batch_size, self.buffer_size, self.warmup)
-        if not (isinstance(self.seed, int) and 0 <= self.seed < 2**32):
+        if isinstance(self.seed, bool) or not (isinstance(self.seed, int) and 0 <= self.seed < 2**32):
             raise ValueError(f"seed is {self.seed!r}; accepted is a whole number from 0 to 2^32 - 1")
 
     @property
@@ -299,14 +300,15 @@ class Agent(abc.ABC):
             raise ValueError(f"episodes is {episodes}; it must be >= 1")
         self._refuse_if_closed()
         with jax.default_device(self._device):
-            return self.player.evaluate(episodes, self.evaluation_seed if seed is None else seed)
+            return self.player.evaluate(episodes, self._seed_of_evaluations(seed))
 
     def play(self, episodes: int = 10, *, seed: int | None = None, keep: int = 1_000) -> Played:
         """The episodes that `evaluate` plays, with observations and rewards of the first ``keep`` steps of each."""
+        episodes, keep = whole_number("episodes", episodes), whole_number("keep", keep)
         if episodes < 1 or keep < 1:
             raise ValueError(f"episodes is {episodes} and keep {keep}; both must be >= 1")
         with jax.default_device(self._device):
-            return self.player.play(episodes, self.evaluation_seed if seed is None else seed, keep)
+            return self.player.play(episodes, self._seed_of_evaluations(seed), keep)
 
     def save(self, path: str | Path) -> Path:
         """One file with networks, optimisers and settings, hashed; replay is not in it. Returns the path."""
@@ -399,12 +401,19 @@ class Agent(abc.ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._env.name or 'environment'!r}, {self.num_timesteps:,} steps)"
 
+    def _seed_of_evaluations(self, given: int | None) -> int:
+        seed = self.evaluation_seed if given is None else whole_number("seed", given)
+        if not 0 <= seed < 2**32:
+            raise ValueError(f"seed is {seed}; accepted is a whole number from 0 to 2^32 - 1")
+        return seed
+
     def _agent_state(self) -> Any:
         if self._player is None and self._pending is not None:
             return self._pending
         return self.player.agent_state
 
     def _make_player(self) -> AbstractPlayer:
+        replay_fits(self.buffer_size, self.spaces.observation.size, self.spaces.action, self._device)
         training = self.training
         if training is not None:
             return CompiledPlayer(training, int(self.seed))
@@ -417,15 +426,22 @@ class Agent(abc.ABC):
 
     def _flat(self, observation: Any) -> tuple[jax.Array, bool]:
         """Observations as rows, and whether there were several."""
-        array = np.asarray(observation, dtype=np.float32)
-        size = self.spaces.observation.size
+        own, size = self._env.observation_shape, self.spaces.observation.size
+        if isinstance(observation, tuple) and len(observation) == 2 and isinstance(observation[1], dict):
+            raise TypeError(
+                "observation is a pair with a dictionary, as Gymnasium's reset() gives; pass its first part"
+            )
+        try:
+            array = np.asarray(observation, dtype=np.float32)
+        except (ValueError, TypeError) as error:
+            raise TypeError(f"observation is no array of numbers ({error}); expected {own} or rows of it") from None
         if not np.isfinite(array).all():
             raise ValueError("observation holds nan or infinity")
-        if array.size == size and array.ndim <= max(1, len(self._env.observation_shape)):
+        if array.shape in (own, (size,)) or (size == 1 and array.ndim == 0):
             return jnp.asarray(array.reshape(1, size)), False
-        if array.ndim > 1 and array.size == len(array) * size:
+        if array.ndim > 1 and array.shape[1:] in (own, (size,)):
             return jnp.asarray(array.reshape(len(array), size)), True
-        raise ValueError(f"observation has shape {array.shape}; expected {self._env.observation_shape} or rows of it")
+        raise ValueError(f"observation has shape {array.shape}; expected {own} or rows of it")
 
 
 def _widths(hidden: Any) -> tuple[int, ...]:

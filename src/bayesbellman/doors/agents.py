@@ -12,7 +12,7 @@ from bayesbellman.control.bbac import RECIPES
 from bayesbellman.control.boot_dqn import BootDQN as PureBootDQN
 from bayesbellman.control.sac import SAC as PureSAC
 from bayesbellman.doors.agent import Agent
-from bayesbellman.doors.checks import finite_number, whole_number
+from bayesbellman.doors.checks import finite_number, one_number, whole_number, yes_or_no
 from bayesbellman.doors.settings import check_shared
 from bayesbellman.envs.spaces import Discrete
 
@@ -228,7 +228,8 @@ class BootDQN(Agent):
         _check_ensemble(self)
         if self.target_period < 1:
             raise ValueError(f"target_period is {self.target_period}; it must be >= 1")
-        if not 0 <= self.epsilon <= 1:
+        yes_or_no("double", self.double)
+        if not 0 <= one_number("epsilon", self.epsilon) <= 1:
             raise ValueError(f"epsilon is {self.epsilon}; it must be a probability, from 0 to 1")
 
     def _pure(self) -> AbstractAgent:
@@ -258,7 +259,7 @@ class DQN(BootDQN):
 
 def _not_negative(agent: Agent, *names: str) -> None:
     for name in names:
-        if not getattr(agent, name) >= 0:
+        if not one_number(name, getattr(agent, name)) >= 0:
             raise ValueError(f"{name} is {getattr(agent, name)}; it must be >= 0")
 
 
@@ -266,9 +267,9 @@ def _check_ensemble(agent: "BBAC | BootDQN") -> None:
     if agent.ensemble_size < 1:
         raise ValueError(f"ensemble_size is {agent.ensemble_size}; it must be >= 1")
     _not_negative(agent, "prior_weight", "target_noise")
-    if agent.prior_scale is not None and not agent.prior_scale >= 0:
+    if agent.prior_scale is not None and not one_number("prior_scale", agent.prior_scale) >= 0:
         raise ValueError(f"prior_scale is {agent.prior_scale}; it must be >= 0, or left out for the default")
-    if not 0 < agent.bootstrap <= 1:
+    if not 0 < one_number("bootstrap", agent.bootstrap) <= 1:
         raise ValueError(f"bootstrap is {agent.bootstrap}; it must be a probability > 0")
 
 

@@ -14,6 +14,7 @@ from bayesbellman._version import __version__
 from bayesbellman.core.errors import warn
 from bayesbellman.data.replay import Replay
 from bayesbellman.doors.callbacks import Callback, Progress
+from bayesbellman.doors.checks import whole_number
 from bayesbellman.doors.players import AbstractPlayer, Carried
 from bayesbellman.runs.checkpoint import CheckpointFolder, Snapshot, ring_of
 from bayesbellman.runs.trees import Mismatch, named_arrays, tree_like
@@ -59,11 +60,11 @@ class Checkpoints(Callback):
         seconds: float = 60.0,
         share: float = SHARE,
     ) -> None:
-        if every is not None and every < 1:
+        if every is not None and (every := whole_number("every", every)) < 1:
             raise ValueError(f"every is {every}; it must be >= 1, or None for a time")
         if not seconds >= 0:
             raise ValueError(f"seconds is {seconds}; it must be >= 0")
-        self.files = CheckpointFolder(Path(folder), keep)
+        self.files = CheckpointFolder(Path(folder), whole_number("keep", keep))
         if not share > 0:
             raise ValueError(f"share is {share}; it must be > 0")
         self.every, self.seconds, self.share = every, seconds, share

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from bayesbellman.envs.spaces import Box, Discrete
+
 LARGEST_EXACT_INTEGER = 2**53
 SMALLEST = 1e-100
 """Variances and mean weights below this (or above its inverse) are mistakes, and their squares leave float64."""
@@ -51,7 +53,7 @@ def same_length(name: str, array: np.ndarray, expected: int) -> None:
 
 def positive_number(name: str, given: Any, *, infinite: bool = False) -> float:
     """A positive float; infinity only where it has a meaning."""
-    number = _number(name, given)
+    number = one_number(name, given)
     if not (SMALLEST <= number <= 1 / SMALLEST or (infinite and number == math.inf)):
         accepted = f"a positive number ({SMALLEST:g} to {1 / SMALLEST:g})" + (" or math.inf" if infinite else "")
         raise ValueError(f"{name} is {given!r}; accepted is {accepted}")
@@ -60,20 +62,27 @@ def positive_number(name: str, given: Any, *, infinite: bool = False) -> float:
 
 def whole_number(name: str, given: Any) -> int:
     """An int; a float that is whole, such as 1e5, stands for one."""
-    number = _number(name, given)
+    number = one_number(name, given)
     if not number.is_integer():  # nor are nan and infinity
         raise ValueError(f"{name} is {given!r}; accepted is a whole number")
     return int(given)
 
 
 def finite_number(name: str, given: Any) -> float:
-    number = _number(name, given)
+    number = one_number(name, given)
     if not math.isfinite(number):
         raise ValueError(f"{name} is {given!r}; accepted is a finite number")
     return number
 
 
-def _number(name: str, given: Any) -> float:
+def yes_or_no(name: str, given: Any) -> bool:
+    """True or False; a word would count as True, "False" among them."""
+    if not isinstance(given, bool | np.bool_):
+        raise TypeError(f"{name} is {given!r} ({type(given).__name__}); accepted are True and False")
+    return bool(given)
+
+
+def one_number(name: str, given: Any) -> float:
     try:
         if isinstance(given, str | bytes | bool):
             raise TypeError
@@ -140,17 +149,33 @@ def culprit(name: str, array: np.ndarray, first_row: int) -> str | None:
 def fits_in_memory(num_features: int) -> None:
     """The exact method keeps n x n matrices: refuse before the first product if they cannot fit."""
     matrices = 10  # sums, their updates, the system, its singular vectors, the covariance
-    needed = matrices * 8 * num_features**2
-    try:
-        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not a system that can be asked
-        return
-    if needed > total:
+    needed, total = matrices * 8 * num_features**2, _memory()
+    if total is not None and needed > total:
         raise MemoryError(
             f"features has {num_features} columns: the exact posterior needs about {needed / 2**30:,.0f} GiB for its"
             f" {num_features} x {num_features} matrices and this machine has {total / 2**30:,.0f} GiB. Reduce the"
             " columns first (a random projection or principal components to a few thousand)"
         )
+
+
+def replay_fits(buffer_size: int, num_observed: int, action: Box | Discrete, device: Any) -> None:
+    """Replay is made when training begins: refuse what the device cannot hold, in words that name the setting."""
+    each = 4 * (2 * num_observed + (action.size if isinstance(action, Box) else 1) + 3)
+    total = _memory() if device.platform == "cpu" else (device.memory_stats() or {}).get("bytes_limit")
+    if total is not None and each * buffer_size > total:
+        raise MemoryError(
+            f"buffer_size is {buffer_size:,}: replay of so many transitions with {num_observed:,} numbers observed"
+            f" takes {each * buffer_size / 2**30:,.0f} GiB, and the {device.platform} has {total / 2**30:,.0f} GiB;"
+            f" buffer_size={total // (2 * each):,} takes half of it"
+        )
+
+
+def _memory() -> int | None:
+    """Bytes that the machine has; None if it cannot be asked."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 def finite_vector(name: str, given: Any) -> Float[np.ndarray, " n"]:

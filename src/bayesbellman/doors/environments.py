@@ -7,12 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesbellman.doors import checks
 from bayesbellman.envs.base import AbstractControlEnv, AbstractEnv
 from bayesbellman.envs.registry import is_ours, make_env, name_of
 from bayesbellman.envs.spaces import Box, Discrete, Spaces
 
 SHARED = ("MountainCarContinuous-v0", "MountainCar-v0", "CartPole-v1")
 """Names that are Gymnasium's too: several side by side are Gymnasium's"""
+LONGEST_WAIT = 1e6
+"""Seconds: operating systems cannot wait for much longer ones"""
 ROUNDING = 1e-5
 """Share of the room between bounds by which an action may be beyond them"""
 
@@ -30,10 +33,12 @@ class HostSettings(NamedTuple):
             raise ValueError(f"bad_values is {self.bad_values!r}; accepted are 'raise', 'drop' and 'clip'")
         if self.on_env_error not in ("raise", "restart"):
             raise ValueError(f"on_env_error is {self.on_env_error!r}; accepted are 'raise' and 'restart'")
-        if self.env_restarts < 1:
+        if checks.whole_number("env_restarts", self.env_restarts) < 1:
             raise ValueError(f"env_restarts is {self.env_restarts}; it must be >= 1 (on_env_error='raise' for none)")
-        if self.env_timeout is not None and not self.env_timeout > 0:
-            raise ValueError(f"env_timeout is {self.env_timeout}; it must be > 0 (seconds), or None for no limit")
+        wait = self.env_timeout
+        if wait is not None and not 0 < checks.one_number("env_timeout", wait) <= LONGEST_WAIT:
+            accepted = f"it must be > 0 and at most {LONGEST_WAIT:g} (seconds), or None for no limit"
+            raise ValueError(f"env_timeout is {wait}; {accepted}")
 
     def refuse_for(self, name: str | None) -> None:
         """None of this is for a compiled environment: it cannot fail by itself."""

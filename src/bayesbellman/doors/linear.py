@@ -261,7 +261,7 @@ class LinearBBO(Parameters):
 
     def _take_in(self, before: Fit | None, chunk: tuple) -> Fit:
         """What is known after one more chunk; nothing of ``self`` changes, so a refused chunk leaves no trace."""
-        proper_policy = bool(self.proper_policy) if before is None else before.proper_policy
+        proper_policy = before.proper_policy if before else checks.yes_or_no("proper_policy", self.proper_policy)
         known = None if before is None else len(before.model.prior_mean)
         checked = check_chunk(chunk, known, proper_policy=proper_policy)
         if before is None:

@@ -1,7 +1,6 @@
 """`NeuralBBO`: policy evaluation with a neural network and the BBO rules, in `LinearBBO`'s idiom."""
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from numbers import Integral
 from typing import Any, Literal, get_args
@@ -208,11 +207,13 @@ class NeuralBBO(Parameters):
         for name in ("noise_variance", "lower_rate", "upper_rate"):
             checks.positive_number(name, getattr(self, name))
         for name in ("prior_weight", "prior_scale"):
-            given = getattr(self, name)
-            if not (isinstance(given, int | float) and math.isfinite(given) and given >= 0):
-                raise ValueError(f"{name} is {given!r}; accepted is a finite number >= 0")
-        if not all(isinstance(size, Integral) and size >= 1 for size in self.hidden):
-            raise ValueError(f"hidden is {self.hidden!r}; accepted is a tuple of whole numbers >= 1, () for none")
+            if checks.finite_number(name, getattr(self, name)) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; accepted is a finite number >= 0")
+        for name in ("target_noise", "scale_inputs", "proper_policy"):
+            checks.yes_or_no(name, getattr(self, name))
+        sizes = self.hidden
+        if not isinstance(sizes, Sequence) or not all(isinstance(size, Integral) and size >= 1 for size in sizes):
+            raise ValueError(f"hidden is {sizes!r}; accepted is a tuple of whole numbers >= 1, () for none")
         if not isinstance(self.seed, Integral) or not 0 <= self.seed < 2**63:
             raise ValueError(f"seed is {self.seed!r}; accepted are whole numbers from 0 to 2**63 - 1")
 

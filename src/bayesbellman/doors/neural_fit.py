@@ -151,8 +151,18 @@ def checked_data(given: tuple, num_inputs: int | None, *, proper_policy: bool) -
 
 
 def scaling_of(inputs: np.ndarray, wanted: bool) -> Scaling:
-    """Mean and deviation of each column, by which inputs are scaled; or a scaling that changes nothing."""
+    """Mean and deviation of each column, by which inputs are scaled; or a scaling that changes nothing.
+
+    A column that is constant but for float32's rounding, which inputs have later, is not scaled: what is left of it is
+    rounding, and divided by its own size that would count as much as any other column.
+    """
     if not wanted:
         return Scaling(np.zeros(inputs.shape[1]), np.ones(inputs.shape[1]))
-    deviation = inputs.std(axis=0)
-    return Scaling(inputs.mean(axis=0), np.where(deviation > 0, deviation, 1.0))
+    with np.errstate(over="ignore"):
+        mean, deviation = inputs.mean(axis=0), inputs.std(axis=0)
+    if (beyond := np.flatnonzero(~np.isfinite(deviation))).size:
+        raise ValueError(
+            f"observations: column {beyond[0]} has numbers so large that its deviation is not finite; use other units"
+        )
+    constant = deviation <= np.finfo(np.float32).eps * np.abs(mean)
+    return Scaling(mean, np.where(constant, 1.0, deviation))

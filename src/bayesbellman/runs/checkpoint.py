@@ -41,8 +41,8 @@ class CheckpointFolder:
     """The checkpoints of one run. ``keep``: how many of the last stay."""
 
     def __init__(self, folder: Path, keep: int = 2) -> None:
-        if keep < 1:
-            raise ValueError(f"keep is {keep}; accepted is a number >= 1")
+        if not isinstance(keep, int) or keep < 1:
+            raise ValueError(f"keep is {keep!r}; accepted is a whole number >= 1")
         self.folder, self.keep = folder, keep
         self._pieces: list[tuple[int, int]] = []
         self._replay = 0

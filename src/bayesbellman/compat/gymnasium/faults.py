@@ -72,10 +72,7 @@ def read_observation(given: object, space: gymnasium.spaces.Box, place: Place) -
 
 def read_numbers(field: str, given: object, shape: tuple[int, ...], place: Place) -> np.ndarray:
     """A float32 array of this shape; anything else is the environment's fault."""
-    try:
-        array = np.asarray(given)
-    except ValueError:  # a ragged list
-        array = np.empty(0, dtype=object)
+    array = _as_array(given)
     if array.dtype.kind not in "biuf":
         raise EnvironmentFailed(f"{field} is {type(given).__name__} {_short(given)}, not an array of numbers", place)
     if array.shape != shape:
@@ -86,7 +83,7 @@ def read_numbers(field: str, given: object, shape: tuple[int, ...], place: Place
 
 def read_reward(given: object, place: Place) -> float:
     """One number, as float32 has it."""
-    array = np.asarray(given)
+    array = _as_array(given)
     if array.dtype.kind not in "biuf" or array.size != 1:
         raise EnvironmentFailed(f"reward is {type(given).__name__} {_short(given)}, not one number", place)
     with np.errstate(over="ignore"):
@@ -97,8 +94,8 @@ def read_flag(field: str, given: object, place: Place) -> bool:
     """True or False, also where it comes as 0 or 1."""
     if isinstance(given, bool | np.bool_):
         return bool(given)
-    array = np.asarray(given)
-    if array.size != 1 or not np.isin(array, (0, 1)).all():
+    array = _as_array(given)
+    if array.dtype.kind not in "biuf" or array.size != 1 or not np.isin(array, (0, 1)).all():
         raise EnvironmentFailed(f"{field} is {type(given).__name__} {_short(given)}, not True or False", place)
     return bool(array.reshape(()))
 
@@ -110,6 +107,13 @@ def unpack(method: str, result: object, length: int, place: Place) -> tuple:
         wanted = "(observation, reward, terminated, truncated, info)" if length == 5 else "(observation, info)"
         raise EnvironmentFailed(f"{method}() gave {what}, where Gymnasium asks for {wanted}", place)
     return result
+
+
+def _as_array(given: object) -> np.ndarray:
+    try:
+        return np.asarray(given)
+    except ValueError:  # a ragged list
+        return np.empty(0, dtype=object)
 
 
 def _short(given: object) -> str:

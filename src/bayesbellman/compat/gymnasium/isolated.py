@@ -78,9 +78,12 @@ class Isolated(gymnasium.Env):
     def _ask(self, message: dict[str, Any], timeout: float) -> tuple:
         try:
             self._connection.send_bytes(encode(message))
+            return self._received(timeout)["given"]
         except OSError:
             self._died()
-        return self._received(timeout)["given"]
+        except (KeyboardInterrupt, SystemExit):
+            self.close()  # its answer, still to come, would be taken for that to the next question
+            raise
 
     def _received(self, timeout: float) -> dict[str, Any]:
         try:

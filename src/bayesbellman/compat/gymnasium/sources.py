@@ -73,6 +73,21 @@ class AbstractSource(abc.ABC):
     def close(self) -> None:
         """Close all."""
 
+    def closed(self, env: AnyEnv, place: Place) -> None:
+        """Close one. What goes wrong then is said, and spoils nothing that was done before."""
+        try:
+            env.close()
+        except RAISED as error:
+            warn(f"{place}: close() {said(error)}", EnvironmentWarning)
+
+    def made_again(self, make: Callable[[], AnyEnv], place: Place) -> AnyEnv:
+        """In place of one that failed. A simulator may need more than one attempt: each is a failure like others."""
+        while True:
+            try:
+                return make()
+            except RAISED as error:
+                self.survive("make", error, place)
+
     def survive(self, method: str, error: BaseException, place: Place) -> None:
         """Count a failure; raise if there were too many."""
         self.failures += 1
@@ -143,8 +158,8 @@ class Several(AbstractSource):
         )
 
     def close(self) -> None:
-        for env in self.envs:
-            env.close()
+        for environment, env in enumerate(self.envs):
+            self.closed(env, self.place(environment))
 
     def _step(self, environment: int, action: Action) -> tuple:
         place = self.place(environment, action)
@@ -183,9 +198,9 @@ class Several(AbstractSource):
         """A new one in place of one that failed, where we know how to make it; else the old one is reset."""
         if self.make is None:
             return
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(*RAISED):
             self.envs[environment].close()
-        env = self.make()
+        env = self.made_again(self.make, self.place(environment))
         assert isinstance(env, gymnasium.Env)
         self.envs[environment] = env
 

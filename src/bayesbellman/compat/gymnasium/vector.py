@@ -85,7 +85,7 @@ class Vector(AbstractSource):
         return Place(self.name, environment, self.seed, self.steps, None, action)
 
     def close(self) -> None:
-        self.env.close()
+        self.closed(self.env, Place(self.name, None, self.seed, self.steps, None))
 
     def _reset(self) -> Float[np.ndarray, "n d"]:
         while True:
@@ -107,9 +107,9 @@ class Vector(AbstractSource):
     def _remake(self) -> None:
         if self.make is None:
             return
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(*RAISED):
             self.env.close()
-        env = self.make()
+        env = self.made_again(self.make, Place(self.name, None, self.seed, self.steps, None))
         assert isinstance(env, VectorEnv)
         self.env = env
 
