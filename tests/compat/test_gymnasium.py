@@ -441,6 +441,19 @@ def check_cut(step: HostStep) -> None:
     assert (step.observation[:, 1] == 0).all()
 
 
+def test_one_that_cannot_leave_its_thread_is_told_what_helps() -> None:
+    """`bbo train` steps in a thread, so that it answers signals; databases and signals of the environment's do not."""
+
+    class OfOneThread(hostile.Line):
+        def step(self, action: Any) -> Any:
+            raise ValueError("signal only works in main thread of the main interpreter")
+
+    host = HostEnv(OfOneThread())
+    host.reset()
+    with pytest.raises(EnvironmentFailed, match=r"main interpreter; bbo train .* --env-timeout SECONDS .* of its own"):
+        host.step(STILL)
+
+
 def test_an_environment_that_would_end_our_process_has_failed() -> None:
     """One whose window was closed calls ``exit()``: with exit code 0 that would look like a run that is done."""
     host = HostEnv(hostile.Exits(), seed=3)

@@ -497,6 +497,20 @@ def test_observations_are_not_reshaped_into_others() -> None:
         agent.predict([[1.0], [2.0, 3.0]])
 
 
+def test_an_environment_that_is_made_once_only_is_said_to_be_so() -> None:
+    taken: list[str] = []
+
+    def make() -> gymnasium.Env:
+        if taken:
+            raise ConnectionError("licence in use")
+        return hostile.Line()
+
+    agent = bb.SAC(make, **SIZES)
+    taken.append("by the agent")
+    with pytest.raises(RuntimeError, match="could not be made for an evaluation: raised ConnectionError: licence"):
+        agent.evaluate(1)
+
+
 def test_seeds_of_evaluations_are_checked() -> None:
     agent = bb.SAC(CAR, **SIZES)
     for verb in (agent.evaluate, agent.play):

@@ -194,7 +194,12 @@ class HostPlayer(AbstractPlayer):
             raise RuntimeError(
                 "the environment cannot be made again for evaluation; pass its name or a function that makes it"
             )
-        return self._evaluation()
+        try:
+            return self._evaluation()
+        except Exception as error:
+            from bayesbellman.compat.gymnasium.faults import said
+
+            raise RuntimeError(f"the environment could not be made for an evaluation: {said(error)}") from error
 
     def play(self, episodes: int, seed: int, keep: int) -> Played:
         """One after the other, in one environment. As in `evaluate`, those that failures cut are played again."""

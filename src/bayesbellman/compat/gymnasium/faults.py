@@ -33,6 +33,13 @@ RAISED = (Exception, SystemExit)
 """What an environment may raise. It must not end our process: that a window was closed, say, is no end of a run."""
 
 
+THREADS = (
+    "; bbo train steps environments beside its main thread, --env-timeout SECONDS (agents: env_timeout) gives it a"
+    " process and a main thread of its own"
+)
+"""What helps one that must be used in the thread that made it, or that sets signals"""
+
+
 class EnvironmentFailed(RuntimeError):
     """An environment raised, or gave what cannot be used. `place` says where."""
 
@@ -62,7 +69,10 @@ class EnvironmentWarning(UserWarning):
 
 def said(error: BaseException) -> str:
     """What a method did, from what came of it."""
-    return str(error) if isinstance(error, OtherProcess) else f"raised {type(error).__name__}: {error}"
+    if isinstance(error, OtherProcess):
+        return str(error)
+    hint = THREADS if "thread" in str(error).lower() else ""
+    return f"raised {type(error).__name__}: {error}{hint}"
 
 
 def read_observation(given: object, space: gymnasium.spaces.Box, place: Place) -> Float[np.ndarray, " d"]:
