@@ -8,7 +8,7 @@ import re
 from functools import partial
 from pathlib import Path
 
-from blocks import agents, cartpole, linear, networks, sparse
+from blocks import agents, cartpole, linear, mountain_car, networks, sparse
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,8 +22,12 @@ BLOCKS = {
     "control_demo": (ROOT / "docs" / "control_experiments.md", agents.control_demo),
     "pendulum": (ROOT / "docs" / "control_experiments.md", agents.pendulum),
     "control_speed": (ROOT / "docs" / "control.md", agents.control_speed),
-    "mountain_car": (ROOT / "docs" / "control_experiments.md", agents.mountain_car),
-    "mountain_car_short": (ROOT / "docs" / "control_experiments.md", agents.mountain_car_short),
+    "mountain_car": (ROOT / "docs" / "control_experiments.md", mountain_car.mountain_car),
+    "mountain_car_short": (ROOT / "docs" / "control_experiments.md", mountain_car.mountain_car_short),
+    "mountain_car_sensitivity": (
+        ROOT / "docs" / "control_experiments.md",
+        mountain_car.mountain_car_sensitivity,
+    ),
     "checkpoints": (ROOT / "docs" / "guides" / "resuming.md", agents.checkpoints),
     "bsuite_scores": (ROOT / "docs" / "bsuite.md", agents.bsuite_scores),
     "discrete_speed": (ROOT / "docs" / "bsuite.md", agents.discrete_speed),

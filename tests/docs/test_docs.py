@@ -174,6 +174,7 @@ BLOCKS = [
     "control_gpu",
     "mountain_car",
     "mountain_car_short",
+    "mountain_car_sensitivity",
     "deep_sea",
     "nonlinear",
     "nonlinear_tuning",

@@ -128,9 +128,10 @@ def test_claims_hold_where_all_are_solved_and_fail_where_they_are_not(tmp_path: 
     results = {job: faked(changes, {}, seeds=4) for job, changes in changes_by_job().items()}
     ARTEFACT.analyse(few, Done(results, {}), tmp_path)
     assert not any(verdict.ok for verdict in judge(ARTEFACT.expected(), ARTEFACT.cells(tmp_path)))  # too few seeds
-    broken = [run._replace(finite=False) for run in outcomes(faked([(MEMBERS, 16.0)], {}))]
-    write_runs(tmp_path, broken)
-    assert ARTEFACT.cells(tmp_path)[MEMBERS, "16"].mean == 0  # solved on the way to nowhere
+    runs = outcomes(faked([(MEMBERS, 16.0)], {}))
+    for lost in ({"finite": False}, {"final_return": 90.0}):
+        write_runs(tmp_path, [run._replace(**lost) for run in runs[:2]] + runs[2:])
+        assert ARTEFACT.cells(tmp_path)[MEMBERS, "16"].mean == 0.6  # solved on the way, and lost again
     narrow = ARTEFACT.plan(Request(variants=("narrow",)))
     ARTEFACT.analyse(narrow, Done(results, {}), tmp_path)
     with pytest.raises(ValueError, match="have networks of 64 x 64; what is claimed of"):
