@@ -20,7 +20,7 @@ from bayesbellman.control.train import Played, Training, check_sizes
 from bayesbellman.core.errors import Diverged
 from bayesbellman.doors.agent_file import read_agent, write_agent
 from bayesbellman.doors.callbacks import AnyCallback, Progress, as_callbacks, go_on
-from bayesbellman.doors.checks import finite_number, replay_fits, whole_number, yes_or_no
+from bayesbellman.doors.checks import finite_number, observation_rows, replay_fits, whole_number, yes_or_no
 from bayesbellman.doors.environments import HostSettings, Opened, open_environment
 from bayesbellman.doors.host_player import HostPlayer
 from bayesbellman.doors.players import AbstractPlayer, Chunk, CompiledPlayer
@@ -426,22 +426,8 @@ class Agent(abc.ABC):
 
     def _flat(self, observation: Any) -> tuple[jax.Array, bool]:
         """Observations as rows, and whether there were several."""
-        own, size = self._env.observation_shape, self.spaces.observation.size
-        if isinstance(observation, tuple) and len(observation) == 2 and isinstance(observation[1], dict):
-            raise TypeError(
-                "observation is a pair with a dictionary, as Gymnasium's reset() gives; pass its first part"
-            )
-        try:
-            array = np.asarray(observation, dtype=np.float32)
-        except (ValueError, TypeError) as error:
-            raise TypeError(f"observation is no array of numbers ({error}); expected {own} or rows of it") from None
-        if not np.isfinite(array).all():
-            raise ValueError("observation holds nan or infinity")
-        if array.shape in (own, (size,)) or (size == 1 and array.ndim == 0):
-            return jnp.asarray(array.reshape(1, size)), False
-        if array.ndim > 1 and array.shape[1:] in (own, (size,)):
-            return jnp.asarray(array.reshape(len(array), size)), True
-        raise ValueError(f"observation has shape {array.shape}; expected {own} or rows of it")
+        rows, several = observation_rows(observation, self._env.observation_shape, self.spaces.observation.size)
+        return jnp.asarray(rows), several
 
 
 def _widths(hidden: Any) -> tuple[int, ...]:

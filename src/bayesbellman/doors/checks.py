@@ -178,6 +178,23 @@ def _memory() -> int | None:
         return None
 
 
+def observation_rows(given: Any, shape: tuple[int, ...], size: int) -> tuple[Float[np.ndarray, "rows d"], bool]:
+    """Observations as rows of float32, and whether there were several. Each has the space's ``shape``, or is flat."""
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], dict):
+        raise TypeError("observation is a pair with a dictionary, as Gymnasium's reset() gives; pass its first part")
+    try:
+        array = np.asarray(given, dtype=np.float32)
+    except (ValueError, TypeError) as error:
+        raise TypeError(f"observation is no array of numbers ({error}); expected {shape} or rows of it") from None
+    if not np.isfinite(array).all():
+        raise ValueError("observation holds nan or infinity")
+    if array.shape in (shape, (size,)) or (size == 1 and array.ndim == 0):
+        return array.reshape(1, size), False
+    if array.ndim > 1 and array.shape[1:] in (shape, (size,)):
+        return array.reshape(len(array), size), True
+    raise ValueError(f"observation has shape {array.shape}; expected {shape} or rows of it")
+
+
 def finite_vector(name: str, given: Any) -> Float[np.ndarray, " n"]:
     """A vector of finite numbers, as float64."""
     vector = np.array(real_array(name, given, ndim=(1,)), dtype=np.float64)
