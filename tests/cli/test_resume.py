@@ -222,6 +222,16 @@ def test_a_changed_setting_is_shown(probe: Path, capsys) -> None:
     assert "--episodes was 2, is 1; setting learning_rate was 0.0003, is 0.01" in words
 
 
+@pytest.mark.parametrize("run", [None, {"steps": "x"}, {}])
+def test_a_configuration_that_is_none_is_named(probe: Path, tmp_path: Path, capsys, run: object) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(probe, out)
+    config = json.loads((out / "config.json").read_text(encoding="utf-8"))
+    (out / "config.json").write_text(json.dumps({**config, "run": run}), encoding="utf-8")
+    assert bbo("train", *PROBE, "--out", out, "--resume") == 2
+    assert f"--resume: {out / 'config.json'} cannot be read (" in capsys.readouterr().err
+
+
 def test_a_run_can_be_made_longer(probe: Path, tmp_path: Path, capsys) -> None:
     longer, out = (*PROBE, "--steps", 600), tmp_path / "run"
     shutil.copytree(probe, out)

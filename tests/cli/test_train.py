@@ -441,6 +441,35 @@ def test_the_batch_that_broke_a_seed_is_kept(tmp_path: Path, capsys) -> None:
         assert f"the batch of step {int(kept['step']):,}, which did it" in capsys.readouterr().err
 
 
+def test_a_disk_that_has_no_room_for_that_batch_leaves_the_seed_diverged(
+    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    savez = np.savez
+
+    def full(file: object, **arrays: np.ndarray) -> None:
+        if isinstance(file, Path) and file.name == "diverged.npz":
+            raise OSError(28, "No space left on device")
+        savez(file, **arrays)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+    monkeypatch.setattr(np, "savez", full)
+    assert bbo("train", *PROBE, "--learning-rate", 1e30, "--out", tmp_path / "run") == 3
+    words = capsys.readouterr().err
+    assert "could not be kept ([Errno 28] No space left on device)" in words
+    assert "which did it" not in words
+
+
+def test_memory_that_is_full_is_said_with_what_takes_it(
+    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self, player, most):
+        raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 110592000000 bytes.")
+
+    monkeypatch.setattr(agents.SAC, "_piece", full)
+    assert bbo("train", *PROBE, "--out", tmp_path / "run") == 2
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert "110592000000 bytes; what a training takes grows with --buffer-size" in last
+
+
 class Still(gymnasium.Env):
     """Nothing happens but the reward and a picture; cut after two steps."""
 

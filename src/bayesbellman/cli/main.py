@@ -18,6 +18,14 @@ CODES = {"InUse": 73, "Diverged": 3}
 """Exit codes of errors that have their own; known by name, so that `--help` need not import them"""
 
 
+FULL = ("RESOURCE_EXHAUSTED", "Out of memory")
+"""How JAX says that a device has no room left"""
+SMALLER = (
+    "; what a training takes grows with --buffer-size, --ensemble-size, --batch-size, --hidden and, of seeds,"
+    " --side-by-side: make one of them smaller"
+)
+
+
 class Command(Protocol):
     def run(self) -> None: ...
 
@@ -51,7 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (ValueError, TypeError, OSError, MemoryError, RuntimeError) as error:
         if os.environ.get("BBO_TRACEBACK"):
             raise
-        _fail(str(error) or type(error).__name__, CODES.get(type(error).__name__, 2))
+        words = str(error) or type(error).__name__
+        full = any(sign in words for sign in FULL) and not isinstance(error, MemoryError)  # ours say it themselves
+        _fail(words.rstrip(".") + SMALLER if full else words, CODES.get(type(error).__name__, 2))
     except Exception as error:
         if type(error).__name__ != "Stopped":  # known by its name: `--help` must not wait for its module
             raise

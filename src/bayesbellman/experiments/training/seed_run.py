@@ -101,9 +101,9 @@ class SeedRun:
             self.agent.learn(until - steps, callback=self.after_piece)
         except Diverged as error:
             words = f"{error}. It is kept in {self.folder / AGENT}"
-            if error.culprit is not None:
-                np.savez(self.folder / CULPRIT, **error.culprit.arrays())
-                words += f", the batch of step {error.culprit.step:,}, which did it, in {self.folder / CULPRIT}"
+            culprit = error.culprit
+            if culprit is not None and self.keeping(lambda: np.savez(self.folder / CULPRIT, **culprit.arrays())):
+                words += f", the batch of step {culprit.step:,}, which did it, in {self.folder / CULPRIT}"
             self.ended = Ended("diverged", words)
         if not self.goes_on:
             self.finish()

@@ -156,8 +156,11 @@ def _begun(out: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+        begun = dict(json.loads(path.read_text(encoding="utf-8")))
+        if not isinstance(begun["run"]["steps"], int):
+            raise TypeError(f"steps of the run are {begun['run']['steps']!r}")
+        return begun
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise ValueError(f"--resume: {path} cannot be read ({error})") from error
 
 
