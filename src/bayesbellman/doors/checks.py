@@ -83,6 +83,7 @@ def yes_or_no(name: str, given: Any) -> bool:
 
 
 def one_number(name: str, given: Any) -> float:
+    """A float, which may be infinite or no number; words and flags are none."""
     try:
         if isinstance(given, str | bytes | bool):
             raise TypeError

@@ -212,7 +212,9 @@ class NeuralBBO(Parameters):
         for name in ("target_noise", "scale_inputs", "proper_policy"):
             checks.yes_or_no(name, getattr(self, name))
         sizes = self.hidden
-        if not isinstance(sizes, Sequence) or not all(isinstance(size, Integral) and size >= 1 for size in sizes):
+        if not isinstance(sizes, Sequence | np.ndarray) or not all(
+            isinstance(size, Integral) and size >= 1 for size in sizes
+        ):
             raise ValueError(f"hidden is {sizes!r}; accepted is a tuple of whole numbers >= 1, () for none")
         if not isinstance(self.seed, Integral) or not 0 <= self.seed < 2**63:
             raise ValueError(f"seed is {self.seed!r}; accepted are whole numbers from 0 to 2**63 - 1")
