@@ -27,6 +27,20 @@ def test_no_or_an_unknown_artefact() -> None:
     assert bbo("check", "linea").returncode == 2
 
 
+def test_a_study_is_made_job_by_job(tmp_path: Path, capsys) -> None:
+    assert bbo_here("reproduce", *SMALL, "--list") == 0
+    listed = capsys.readouterr().out.splitlines()
+    names = [line.split(":")[0] for line in listed]
+    assert len(names) == len(set(names)) > 1
+    assert all(line.endswith(" runs") for line in listed)
+    assert bbo_here("reproduce", *SMALL, "--jobs", names[0], "--out", tmp_path / "out") == 0
+    assert "Report: " not in (said := capsys.readouterr().out)
+    assert f"1 of {len(names)} jobs are kept in " in said
+    assert [path.name for path in tmp_path.glob("*.part/*.npz")] == [f"{names[0]}.npz"]
+    assert bbo_here("reproduce", *SMALL, "--jobs", "nothing", "--out", tmp_path / "out") == 2
+    assert "--jobs: there is no 'nothing'; there are " in capsys.readouterr().err
+
+
 def test_options_without_names_and_checks_of_nothing(tmp_path: Path) -> None:
     empty = bbo("reproduce", "linear", "--tasks", "--out", tmp_path / "x")
     assert empty.returncode == 2

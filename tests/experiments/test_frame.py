@@ -216,6 +216,47 @@ def test_asked_to_stop_it_keeps_what_is_running_and_says_how_to_go_on(tmp_path: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["seconds.json", "squares.0.npz"]
 
 
+def some(out: Path, *jobs: str) -> tuple[running.Outcome, list[str]]:
+    said: list[str] = []
+    return reproduce(toy.TOY, Request(seeds=6), out, overwrite=False, say=said.append, jobs=jobs), said
+
+
+def test_jobs_done_apart_are_put_together(tmp_path: Path) -> None:
+    """As two machines would: each does some, files are copied, and the command for all has nothing left to do."""
+    here, _ = some(tmp_path / "here", "squares.4", "squares.0")
+    assert toy.ran == ["squares.4", "squares.0"]
+    assert (here.complete, here.written) == (True, False)
+    assert here.text.startswith(f"2 of 3 jobs are kept in {tmp_path / 'here.part'}, still to be done: squares.2; ")
+    assert not (tmp_path / "here").exists()
+    some(tmp_path / "there", "squares.2")
+    (tmp_path / "there.part" / "squares.2.npz").rename(tmp_path / "here.part" / "squares.2.npz")
+    assert make(tmp_path / "here") == ("6 squares, 0 jobs failed", ["resumed: 3 of 3 jobs were already done"])
+    assert sorted(toy.ran) == ["squares.0", "squares.2", "squares.4"]
+
+
+def test_the_last_jobs_asked_for_end_the_study(tmp_path: Path) -> None:
+    some(tmp_path / "out", "squares.2")
+    last, said = some(tmp_path / "out", "squares.0", "squares.4", "squares.0")
+    assert (last.text, last.complete, last.written) == ("6 squares, 0 jobs failed", True, True)
+    assert said == ["resumed: 1 of 3 jobs were already done"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_jobs_asked_for_that_fail_or_do_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"--jobs: there is no 'round'; there are 'squares\.0', 'squares\.2'"):
+        some(tmp_path / "out", "squares.0", "round")
+    assert toy.ran == []
+    toy.broken.add("squares.2")
+    half, said = some(tmp_path / "out", "squares.0", "squares.2")
+    assert (half.complete, half.written) == (False, False)
+    assert "still to be done: squares.4; " in half.text
+    assert said == ["job squares.2 failed: ArithmeticError: the square is round"]
+    toy.broken.clear()
+    toy.ran.clear()
+    assert make(tmp_path / "out")[0] == "6 squares, 0 jobs failed"
+    assert sorted(toy.ran) == ["squares.2", "squares.4"]
+
+
 def test_verdicts(tmp_path: Path) -> None:
     make(tmp_path / "out")
     good, missing = checking.judge(toy.expected(), toy.cells(tmp_path / "out"))

@@ -52,6 +52,8 @@ class Outcome(NamedTuple):
 
     text: str
     complete: bool
+    written: bool = True
+    """Whether the results are there; they are not where only some of the jobs were asked for"""
 
 
 class TimeLimit:
@@ -72,23 +74,35 @@ class TimeLimit:
 
 
 def reproduce(
-    artefact: Artefact, request: Request, out: Path, *, overwrite: bool, say: Say, minutes: float | None = None
+    artefact: Artefact,
+    request: Request,
+    out: Path,
+    *,
+    overwrite: bool,
+    say: Say,
+    minutes: float | None = None,
+    jobs: tuple[str, ...] = (),
 ) -> Outcome:
     """Run the artefact's plan and write its results to ``out``, which appears when all jobs have been tried.
 
     Finished jobs are kept beside it, in ``out`` with ``.part`` added, until all have succeeded, and so is what those
     have done that are made in pieces: the same request by the same code resumes from there. ``minutes``: stop by then.
+    ``jobs``: only these, in this order; where others are then still to be done, they are kept and nothing is written.
     """
     limit = TimeLimit(None if minutes is None else 60 * minutes)
     plan = artefact.plan(request)
+    asked = jobs_named(plan, jobs)
     refuse_if_unusable(out, overwrite=overwrite)
     work = work_folder(out)
     with locked(work):
         open_work(work, plan, overwrite=overwrite)
         with progress(artefact.name, sum(job.units for job in plan.jobs), plan.unit) as report:
-            done = run_plan(plan, work, report, say, limit=limit, show=partial(_show, artefact, plan, work))
+            show = partial(_show, artefact, plan, work)
+            done = run_plan(plan, work, report, say, limit=limit, show=show, asked=asked)
         if not done.results:
             raise RuntimeError(f"no job succeeded; the first failed with {next(iter(done.failures.values()))}")
+        if done.unfinished:
+            return Outcome(_kept_for_others(plan, done, work), not done.failures, written=False)
         try:
             with whole_folder(out, overwrite=overwrite) as folder:
                 text = artefact.analyse(plan, done, folder)
@@ -103,6 +117,23 @@ def reproduce(
     if not any(work.iterdir()):
         work.rmdir()
     return Outcome(text, not done.failures)
+
+
+def jobs_named(plan: Plan, names: tuple[str, ...]) -> tuple[Job, ...]:
+    """The plan's jobs of these names, in that order; all if none is named."""
+    jobs = {job.name: job for job in plan.jobs}
+    if unknown := [repr(name) for name in names if name not in jobs]:
+        there = ", ".join(map(repr, jobs))
+        raise ValueError(f"--jobs: there is no {', '.join(unknown)}; there are {there}")
+    return tuple(jobs[name] for name in dict.fromkeys(names or jobs))
+
+
+def _kept_for_others(plan: Plan, done: Done, work: Path) -> str:
+    left = ", ".join(done.unfinished)
+    return (
+        f"{len(done.results)} of {len(plan.jobs)} jobs are kept in {work}, still to be done: {left}; the same command"
+        " without --jobs does them, once the files NAME.npz of what was done elsewhere are there too"
+    )
 
 
 def _show(artefact: Artefact, plan: Plan, work: Path, done: Done) -> str:
@@ -120,8 +151,10 @@ def run_plan(
     workers: int | None = None,
     limit: TimeLimit | None = None,
     show: Callable[[Done], str] = lambda done: "",
+    asked: tuple[Job, ...] | None = None,
 ) -> Done:
-    """Do the jobs that ``work`` does not hold yet. A job that fails is reported and does not stop the others.
+    """Do the jobs that ``work`` does not hold yet, or of those the ones that are ``asked`` for. A job that fails is
+    reported and does not stop the others.
 
     Compiled programs run outside Python's lock, so threads keep all cores busy and share what is compiled. Asked to
     stop, or at the limit of its time, it begins no job, has those that are made in pieces put down what they have, and
@@ -134,7 +167,8 @@ def run_plan(
     if resumed:
         say(f"resumed: {resumed} of {len(plan.jobs)} jobs were already done")
     tally = _Tally(report, {job.name: job.units for job in plan.jobs if job.name in results})
-    pending = [job for job in plan.jobs if job.name not in results]
+    asked = plan.jobs if asked is None else asked
+    pending = [job for job in asked if job.name not in results]
     jax.block_until_ready(jnp.linalg.inv(jnp.eye(2)))  # loads the LAPACK that JAX calls, so that the limit finds it
     running: dict[Future[Arrays], Job] = {}
     begun: dict[str, Arrays] = {}
@@ -192,11 +226,12 @@ def run_plan(
                 for future in running:
                     future.cancel()
     keep.at_last()
-    if len(results) + len(failures) < len(plan.jobs):
-        total = sum(job.units for job in plan.jobs)
-        seconds = earlier + time.monotonic() - started
+    unfinished = tuple(job.name for job in plan.jobs if job.name not in results and job.name not in failures)
+    seconds = earlier + time.monotonic() - started
+    if unfinished:
         keep_time(work, seconds)
-        unfinished = tuple(job.name for job in plan.jobs if job.name not in results and job.name not in failures)
+    if any(job.name in unfinished for job in asked):
+        total = sum(job.units for job in plan.jobs)
         so_far = Done({**results, **begun}, failures, seconds, resumed, unfinished)
         shown = show(so_far) if so_far.results and any(job.in_pieces for job in plan.jobs) else ""
         raise Stopped(
@@ -205,7 +240,7 @@ def run_plan(
             f" {provenance()['command']}",
             signal.SIGTERM if request.signum is None else request.signum,
         )
-    return Done(results, failures, earlier + time.monotonic() - started, resumed)
+    return Done(results, failures, seconds, resumed, unfinished)
 
 
 class _Tally:
