@@ -299,7 +299,7 @@ def sensitive(plan: Plan, bad: set[tuple[str, float]]) -> dict[str, Arrays]:
     results = {f"members.{value:g}": job([(MEMBERS, value)]) for value in (1.0, 2.0, 4.0, 16.0)}
     floats = [(MEMBERS, 8.0)]
     floats += [(axis, value) for axis in (SCALE, WEIGHT) for value in RANGES.axes[axis] if value != RANGES.paper[axis]]
-    results |= {"prior": job(floats)}
+    results |= {"prior-1": job(floats[:4]), "prior-2": job(floats[4:])}
     assert set(results) == {job.name for job in plan.jobs}
     return results
 

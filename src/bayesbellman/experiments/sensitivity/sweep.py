@@ -10,14 +10,11 @@ from bayesbellman.experiments.cartpole.sweep import PRIOR_SCALE
 from bayesbellman.experiments.cartpole.task import PAPER as PAPER_TASK
 from bayesbellman.experiments.cartpole_levers.sweep import WIDTHS
 from bayesbellman.experiments.sensitivity.ranges import MEMBERS, SCALE, WEIGHT, Change, Ranges, group_name, one_width
-from bayesbellman.experiments.sparse.planning import refuse
+from bayesbellman.experiments.sparse.planning import JOB_STEPS, refuse
 from bayesbellman.experiments.sparse.runs import Row, Size, run_rows, size_of
 
 FULL = Size(seeds=3, steps=1_000_000)
 """Fewer than the paper's 3e6: our recipe solved the task on some seeds after 300,000 (docs/cartpole-study.md)."""
-TOGETHER = 30_000_000
-"""Steps of a job, at most. All scales and weights are then one: 27 runs at a time cost a GPU less, each, than 15 and 12
-do (benchmarks/control_gpu); it is worth a quarter of an hour without a break."""
 RANGES = Ranges(
     {MEMBERS: 8.0, SCALE: PRIOR_SCALE, WEIGHT: 3e-5},
     {
@@ -37,7 +34,7 @@ def plan(request: Request) -> Plan:
     size = size if request.quick else replace(size, hidden=WIDTHS[width])
     jobs = [
         Job(name, len(changes) * size.seeds * size.steps, partial(run_job, changes, size), in_pieces=True)
-        for name, changes in RANGES.jobs(axes, size, TOGETHER)
+        for name, changes in RANGES.jobs(axes, size, JOB_STEPS)
     ]
     settings = {"size": asdict(size), "axes": list(axes), "width": width, "recipe": RECIPES["ours"]}
     return Plan(settings, "steps", tuple(jobs))
