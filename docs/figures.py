@@ -229,7 +229,7 @@ def cartpole_levers() -> Figure:
 
 def sparse_tasks() -> Figure:
     """Every run's return on the two tasks for which nothing was tuned; what counts as success is dotted."""
-    groups = curves_of("sparse_tasks_short", "step", "return")
+    groups = curves_of("sparse_tasks", "step", "return")
     figure = Figure(figsize=(8.0, 3.0))
     panels = figure.subplots(1, len(TASKS))
     for axes, task in zip(panels, TASKS.values(), strict=True):

@@ -23,7 +23,7 @@ BLOCKS = {
     "pendulum": (ROOT / "docs" / "control_experiments.md", agents.pendulum),
     "control_speed": (ROOT / "docs" / "control.md", agents.control_speed),
     "mountain_car": (ROOT / "docs" / "control_experiments.md", mountain_car.mountain_car),
-    "mountain_car_short": (ROOT / "docs" / "control_experiments.md", mountain_car.mountain_car_short),
+    "mountain_car_default": (ROOT / "docs" / "control_experiments.md", mountain_car.mountain_car_default),
     "mountain_car_sensitivity": (
         ROOT / "docs" / "control_experiments.md",
         mountain_car.mountain_car_sensitivity,
@@ -38,6 +38,7 @@ BLOCKS = {
     "where_it_helps": (ROOT / "docs" / "where-it-helps.md", sparse.where_it_helps),
     "step_costs": (ROOT / "docs" / "where-it-helps.md", sparse.step_costs),
     "sparse_tasks": (ROOT / "docs" / "control_experiments.md", sparse.sparse_tasks),
+    "cartpole_stock": (ROOT / "docs" / "control_experiments.md", sparse.cartpole_stock),
     "cartpole": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole),
     "cartpole_steadiness": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole_steadiness),
     "cartpole_levers": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole_levers),

@@ -7,6 +7,7 @@ from blocks.seed_by_seed import rows_by_group, run_table, study_of
 
 from bayesbellman.experiments.cartpole.task import SUCCESS
 
+POLES = RESULTS / "cartpole"
 PAPER = RESULTS / "cartpole_paper"
 """RP-BBAC with the paper's own recipe is a study of its own"""
 LATE = 500_000
@@ -21,20 +22,14 @@ def cartpole() -> str:
         "sustained_from": "above 500 from here on",
     }
     lines = run_table("agent", _agents("runs.csv"), steps)
-    lines += ["", study_of(cartpole_folder(), "bbo reproduce cartpole")]
+    lines += ["", study_of(POLES, "bbo reproduce cartpole")]
     lines += ["", study_of(PAPER, 'bbo reproduce cartpole --methods "RP-BBAC, paper\'s recipe"')]
     return "\n".join(lines)
 
 
-def cartpole_folder() -> Path:
-    """While the study is not finished, what there is of it."""
-    whole = RESULTS / "cartpole"
-    return whole if whole.exists() else RESULTS / "cartpole.part" / "so-far"
-
-
 def _agents(table: str) -> dict[str, list[Row]]:
     """Rows of that table by agent, the two recipes of RP-BBAC first."""
-    agents = rows_by_group(cartpole_folder() / table, PAPER / table)
+    agents = rows_by_group(POLES / table, PAPER / table)
     return dict(sorted(agents.items(), key=lambda item: not item[0].startswith("RP-BBAC")))
 
 

@@ -1,15 +1,37 @@
 """Of sparse MountainCar: who solved it and when, and what the ensemble and the prior are worth."""
 
-from blocks.reading import RESULTS, Row, facts, head, line, made_by, table_of
+from pathlib import Path
+
+from blocks.reading import RESULTS, facts, head, line, made_by, table_of
+
+PAPER = RESULTS / "mountain_car"
+"""RP-BBAC and BAC at the paper's learning rate, 3e-4, with the entropy bonus and without"""
+OURS = RESULTS / "mountain_car.part" / "so-far"
+"""With the default recipe; the study is not finished"""
 
 
 def mountain_car() -> str:
-    """Who solved it, when, and whether it stayed solved; the study of target entropies; what the check says."""
+    """Who solved it at the paper's rate, when, and whether it stayed solved; target entropies; what the check says."""
     from bayesbellman.experiments.checking import judge
     from bayesbellman.experiments.mountain_car import ARTEFACT
 
-    folder = RESULTS / "mountain_car"
+    entropies = table_of(PAPER / "entropies.csv")
+    lines = [*_agents(PAPER), "", *head(list(entropies[0])), *(line(row.values()) for row in entropies)]
+    verdicts = judge(ARTEFACT.expected(), ARTEFACT.cells(PAPER))
+    agree = sum(verdict.ok for verdict in verdicts)
+    lines += ["", f"`bbo check mountain-car`: {agree} of {len(verdicts)} agree with the paper. {_study(PAPER)}"]
+    return "\n".join(lines)
 
+
+def mountain_car_default() -> str:
+    """With the default recipe: those agents whose runs have ended."""
+    origin = facts(OURS / "provenance.json")
+    left = ", ".join(origin["settings"]["agents"][int(job)] for job in origin["unfinished"])
+    return "\n".join([*_agents(OURS), "", f"{_study(OURS, 'written up by ')} Not finished: {left}."])
+
+
+def _agents(folder: Path) -> list[str]:
+    """Who solved it, when, and whether it stayed solved."""
     first = {(row["agent"], row["seed"]): row["solved_at"] for row in table_of(folder / "seeds.csv")}
     later: dict[str, list[bool]] = {}
     for row in table_of(folder / "curves.csv"):
@@ -17,40 +39,21 @@ def mountain_car() -> str:
         if solved and int(row["step"]) > int(solved):
             later.setdefault(row["agent"], []).append(float(row["return"]) > 90)
     names = ("agent", "seeds", "solved", "steps to solve, median", "of evaluations after that, above 90")
-    header = (*names, "solved at the end", "mean return at the end")
-    lines = head(header)
+    lines = head((*names, "solved at the end", "mean return at the end"))
     for row in table_of(folder / "summary.csv"):
         found = later.get(row["agent"])
         share = f"{100 * sum(found) / len(found):.1f} %" if found else "-"
         parts = (row["agent"], row["seeds"], row["solved"], row["steps to solve, median"], share)
         lines.append(line((*parts, row["solved at the end"], row["mean"])))
-    entropies = table_of(folder / "entropies.csv")
-    lines += ["", *head(list(entropies[0]))]
-    lines += [line(row.values()) for row in entropies]
-    verdicts = judge(ARTEFACT.expected(), ARTEFACT.cells(folder))
-    agree = sum(verdict.ok for verdict in verdicts)
+    return lines
+
+
+def _study(folder: Path, how: str = "") -> str:
+    """What made it, in words. ``how``, where the command that is recorded is not the one that ran the agents."""
     origin = facts(folder / "provenance.json")
     size = origin["settings"]["size"]
-    made = made_by(origin)
-    note = f"{made}; seeds 0 to {size['seeds'] - 1}, {size['steps']:,} steps; {size['episodes']} episodes each time."
-    return "\n".join([*lines, "", f"`bbo check mountain-car`: {agree} of {len(verdicts)} agree with the paper. {note}"])
-
-
-def mountain_car_short() -> str:
-    """The paper's five seeds with the default recipe, run by run; what a CPU can do."""
-    folder = RESULTS / "mountain_car_short"
-    runs: dict[str, list[Row]] = {}
-    for row in table_of(folder / "seeds.csv"):
-        runs.setdefault(row["agent"], []).append(row)
-    lines = head(("agent", "solved", "solved after", "goals in training", "return at the end"))
-    for agent, here in runs.items():
-        cells = [agent, f"{sum(bool(run['solved_at']) for run in here)} of {len(here)}"]
-        cells += [" / ".join(f"{int(run['solved_at']):,}" if run["solved_at"] else "-" for run in here)]
-        cells += [" / ".join(run["goals_in_training"] for run in here)]
-        cells += [" / ".join(f"{float(run['final_return']):.1f}" for run in here)]
-        lines.append(line(cells))
-    origin = facts(folder / "provenance.json")
-    return "\n".join([*lines, "", f"{made_by(origin)}, {origin['seconds'] / 60:.0f} minutes."])
+    seeds = f"seeds 0 to {size['seeds'] - 1}, {size['steps']:,} steps; {size['episodes']} episodes each time"
+    return f"{how.capitalize()}{made_by(origin)}; {seeds}."
 
 
 def mountain_car_sensitivity() -> str:

@@ -1,21 +1,43 @@
 """Where deep exploration helps, and what it costs: of all studies of sparse rewards."""
 
-from blocks.cartpole import cartpole_folder
+from pathlib import Path
+
+from blocks.cartpole import POLES
+from blocks.mountain_car import OURS
 from blocks.reading import RESULTS, facts, head, line, table_of
 from blocks.seed_by_seed import rows_by_group, run_table, steps_of, study_of
 
+from bayesbellman.experiments.artefact import Artefact
+from bayesbellman.experiments.checking import judge
 from bayesbellman.experiments.sparse.baseline import SAC, SAC_AT_OURS
 from bayesbellman.experiments.sparse_tasks.tasks import TASKS
 
-SHORT = RESULTS / "sparse_tasks_short"
+UNTUNED = RESULTS / "sparse_tasks"
+STOCK = RESULTS / "cartpole_stock"
+STEPS = {"first_reward": "first reward", "rewarded_episodes": "rewarded episodes", "first_success": "first success"}
 
 
 def sparse_tasks() -> str:
     """Every run of the two tasks for which nothing was tuned."""
-    steps = {"first_reward": "first reward", "rewarded_episodes": "rewarded episodes", "first_success": "first success"}
-    lines = run_table("task and agent", rows_by_group(SHORT / "runs.csv"), steps)
-    seeds, most = (facts(SHORT / "provenance.json")["settings"]["size"][name] for name in ("seeds", "steps"))
-    return "\n".join([*lines, "", study_of(SHORT, f"bbo reproduce sparse-tasks --seeds {seeds} --steps {most}")])
+    from bayesbellman.experiments.sparse_tasks import ARTEFACT
+
+    return _study("task and agent", UNTUNED, ARTEFACT)
+
+
+def cartpole_stock() -> str:
+    """Every run with the Control Suite's own reward."""
+    from bayesbellman.experiments.cartpole_stock import ARTEFACT
+
+    return _study("agent", STOCK, ARTEFACT)
+
+
+def _study(what: str, folder: Path, artefact: Artefact) -> str:
+    """Every run, what made it, and what the check says."""
+    lines = run_table(what, rows_by_group(folder / "runs.csv"), STEPS)
+    verdicts = judge(artefact.expected(), artefact.cells(folder))
+    agree = sum(verdict.ok for verdict in verdicts)
+    said = f"`bbo check {artefact.name}`: {agree} of {len(verdicts)} agree with what was claimed beforehand."
+    return "\n".join([*lines, "", f"{said} {study_of(folder, f'bbo reproduce {artefact.name}')}"])
 
 
 def where_it_helps() -> str:
@@ -27,21 +49,26 @@ def where_it_helps() -> str:
         most, learnt = int(ours["episodes at most"]), f"{ours['learnt']} of {ours['runs']}"
         other = f"{theirs['learnt']} of {theirs['runs']}" if theirs else "not run"
         lines.append(f"| Deep Sea, size {size} | {most:,} episodes | BootDQN+Prior | {learnt} | DQN | {other} |")
-    cars, poles = RESULTS / "mountain_car", cartpole_folder()
-    solved = {row["agent"]: f"{row['solved']} of {row['seeds']}" for row in table_of(cars / "summary.csv")}
-    lines.append(line(["sparse MountainCar", steps_of(cars), "RP-BBAC", solved["RP-BBAC"], "SAC", solved["SAC"]]))
-    solved = {row["agent"]: f"{row['solved']} of {row['runs']}" for row in table_of(poles / "summary.csv")}
-    lines.append(line(["sparse cart-pole", steps_of(poles), "RP-BBAC", solved["RP-BBAC"], "SAC", solved["SAC"]]))
-    solved = {row["task and agent"]: row for row in table_of(SHORT / "summary.csv")}
-    for task in TASKS:
-        ours, *theirs = (solved[f"{task}, {agent}"] for agent in ("RP-BBAC", SAC, SAC_AT_OURS))
-        better = max(theirs, key=lambda row: int(row["solved"]))
-        cells = [f"{row['solved']} of {row['runs']}" for row in (ours, better)]
-        lines.append(line([f"sparse {task}", steps_of(SHORT), "RP-BBAC", cells[0], "SAC", cells[1]]))
-    folders = (RESULTS / "deep_sea", cars, poles, SHORT)
-    names = [folder.relative_to(RESULTS) for folder in folders]
+    lines.append(line(["sparse MountainCar", steps_of(OURS), *_solved(OURS, "", "agent", "seeds")]))
+    lines.append(line(["sparse cart-pole", steps_of(POLES), *_solved(POLES, "", "agent", "runs")]))
+    lines += [
+        line([f"sparse {task}", steps_of(UNTUNED), *_solved(UNTUNED, f"{task}, ", "task and agent", "runs")])
+        for task in TASKS
+    ]
+    stock = _solved(STOCK, "", "agent", "runs")
+    lines.append(line(["cart-pole, the Control Suite's sparse reward", steps_of(STOCK), *stock]))
+    names = [folder.relative_to(RESULTS) for folder in (RESULTS / "deep_sea", OURS, POLES, UNTUNED, STOCK)]
     links = ", ".join(f"[{name.parts[0]}](../results/{name}/report.md)" for name in names)
-    return "\n".join([*lines, "", f"Commands, commits, machines and seeds: {links}."])
+    note = "Of SAC at its own learning rate and at RP-BBAC's, the one with more solved runs."
+    return "\n".join([*lines, "", f"{note} Commands, commits, machines and seeds: {links}."])
+
+
+def _solved(folder: Path, before: str, name: str, number: str) -> tuple[str, str, str, str]:
+    """RP-BBAC and the better SAC of a study, and how many of their runs were solved."""
+    rows = {row[name].removeprefix(before): row for row in table_of(folder / "summary.csv")}
+    better = max((rows[sac] for sac in (SAC, SAC_AT_OURS)), key=lambda row: int(row["solved"]))
+    ours, theirs = (f"{row['solved']} of {row[number]}" for row in (rows["RP-BBAC"], better))
+    return "RP-BBAC", ours, "SAC", theirs
 
 
 def step_costs() -> str:
