@@ -358,8 +358,8 @@ def _definitions(lines: list[str], index: Index, way: str) -> str:
 
 def _prose(text: str, index: Index, way: str) -> str:
     """Outside code, what Markdown would take for its own is made plain; a name in code that is documented is a link."""
-    parts = re.split(r"(``.+?``|`[^`]+`|\*\*[^*]+\*\*)", text, flags=re.DOTALL)
-    return "".join(_linked(part, index, way) if part.startswith(("`", "**")) else _escaped(part) for part in parts)
+    parts = re.split(r"(``.+?``|`[^`]+`|\*\*[^*]+\*\*|(?<!\w)\*\w[^*]*\*(?!\w))", text, flags=re.DOTALL)
+    return "".join(_linked(part, index, way) if part.startswith(("`", "*")) else _escaped(part) for part in parts)
 
 
 def _escaped(text: str) -> str:
@@ -367,7 +367,7 @@ def _escaped(text: str) -> str:
 
 
 def _linked(code: str, index: Index, way: str) -> str:
-    if code.startswith(("``", "**")):
+    if code.startswith(("``", "*")):
         return " ".join(code.split())
     return _link(index, code.strip("`"), way) or code
 

@@ -21,6 +21,7 @@ import pytest
 import bayesbellman as bb
 
 ROOT = Path(__file__).parents[2]
+NO_PROSE = ("code", "pre", "script", "style", "title", "label", "nav")
 ROOMS = ("doors", "control", "evaluation", "posterior", "data", "envs", "nn", "core", "compat")
 
 
@@ -40,13 +41,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Page(HTMLParser):
-    """What a page points to, what it has the browser load, and the anchors in it."""
+    """What a page points to, what it has the browser load, the anchors in it, and what it says."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.links: list[str] = []
         self.loads: list[str] = []
         self.anchors: set[str] = set()
+        self.prose = ""
+        self._no_prose = 0  # tags around this place that hold no prose
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -59,6 +62,14 @@ class Page(HTMLParser):
             self.loads.append(given["href"])
         if "id" in given:
             self.anchors.add(given["id"])
+        self._no_prose += tag in NO_PROSE
+
+    def handle_endtag(self, tag: str) -> None:
+        self._no_prose -= tag in NO_PROSE
+
+    def handle_data(self, data: str) -> None:
+        if not self._no_prose:
+            self.prose += data
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +100,13 @@ def test_reading_the_site_fetches_nothing_from_elsewhere(site: Path, pages: dict
             assert not urlsplit(load).netloc, f"{path.relative_to(site)}: {load}"
     for sheet in site.rglob("*.css"):
         assert not re.search(r"(url\(|@import\s*)['\"]?(https?:)?//", sheet.read_text(encoding="utf-8")), sheet
+
+
+def test_no_emphasis_is_left_open(site: Path, pages: dict[Path, Page]) -> None:
+    """An asterisk that a page shows ends a name, SAC* or ω*; another is Markdown that has gone wrong."""
+    for path, page in pages.items():
+        stray = re.search(r".{0,40}(?<!\w)\*.{0,40}", page.prose)
+        assert stray is None, f"{path.relative_to(site)}: {stray and stray[0]}"
 
 
 def test_a_broken_link_and_a_broken_anchor_stop_the_build(tmp_path: Path) -> None:
