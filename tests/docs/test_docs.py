@@ -181,6 +181,7 @@ BLOCKS = [
     "where_it_helps",
     "step_costs",
     "sparse_tasks",
+    "acrobot_starts",
     "cartpole_stock",
     "cartpole",
     "cartpole_steadiness",
