@@ -38,7 +38,7 @@ BLOCKS = {
     "where_it_helps": (ROOT / "docs" / "where-it-helps.md", sparse.where_it_helps),
     "step_costs": (ROOT / "docs" / "where-it-helps.md", sparse.step_costs),
     "sparse_tasks": (ROOT / "docs" / "control_experiments.md", sparse.sparse_tasks),
-    "acrobot_starts": (ROOT / "docs" / "control_experiments.md", partial(linear.printed, "acrobot_starts")),
+    "acrobot_starts": (ROOT / "docs" / "control_experiments.md", sparse.acrobot_starts),
     "cartpole_stock": (ROOT / "docs" / "control_experiments.md", sparse.cartpole_stock),
     "cartpole": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole),
     "cartpole_steadiness": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole_steadiness),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from blocks.cartpole import POLES
 from blocks.mountain_car import OURS
-from blocks.reading import RESULTS, facts, head, line, table_of
+from blocks.reading import RESULTS, facts, head, line, made_by, table_of
 from blocks.seed_by_seed import rows_by_group, run_table, steps_of, study_of
 
 from bayesbellman.experiments.artefact import Artefact
@@ -14,6 +14,7 @@ from bayesbellman.experiments.sparse_tasks.tasks import TASKS
 
 UNTUNED = RESULTS / "sparse_tasks"
 STOCK = RESULTS / "cartpole_stock"
+STARTS = RESULTS / "acrobot_starts"
 STEPS = {"first_reward": "first reward", "rewarded_episodes": "rewarded episodes", "first_success": "first success"}
 
 
@@ -29,6 +30,20 @@ def cartpole_stock() -> str:
     from bayesbellman.experiments.cartpole_stock import ARTEFACT
 
     return _study("agent", STOCK, ARTEFACT)
+
+
+def acrobot_starts() -> str:
+    """What the example printed, fewer of its columns and the best of all."""
+    header, *runs, about = (STARTS / "acrobot_starts.txt").read_text(encoding="utf-8").splitlines()
+    name, *steps, final = header.split()
+    kept = steps[1::2]
+    lines = head((name, *(f"after {step}" for step in kept), "best", final))
+    for seed, *numbers in map(str.split, runs):
+        returns = dict(zip(steps, map(float, numbers), strict=False))
+        cells = [*(returns[step] for step in kept), max(returns.values()), float(numbers[-1])]
+        lines.append(line([seed, *(f"{cell:.0f}" for cell in cells)]))
+    best = f"Best: of those [printed](../results/acrobot_starts/acrobot_starts.txt), one after every {steps[0]} steps."
+    return "\n".join([*lines, "", f"{about.capitalize()}. {best} {made_by(facts(STARTS / 'provenance.json'))}."])
 
 
 def _study(what: str, folder: Path, artefact: Artefact) -> str:
