@@ -42,6 +42,7 @@ BLOCKS = {
     "cartpole_stock": (ROOT / "docs" / "control_experiments.md", sparse.cartpole_stock),
     "cartpole": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole),
     "cartpole_steadiness": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole_steadiness),
+    "cartpole_sensitivity": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole_sensitivity),
     "cartpole_levers": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole_levers),
     "cartpole_levers_narrow": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole_levers_narrow),
     "tsitsiklis": (ROOT / "docs" / "tsitsiklis.md", networks.tsitsiklis),

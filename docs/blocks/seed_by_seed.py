@@ -15,12 +15,20 @@ def rows_by_group(*tables: Path) -> dict[str, list[Row]]:
     return groups
 
 
-def run_table(what: str, groups: Mapping[str, Sequence[Row]], steps: Mapping[str, str]) -> list[str]:
-    """A line for each group, its runs in the order of their seeds. ``steps``: columns of runs.csv, and their names."""
-    lines = head((what, "solved", *steps.values(), "final returns"))
+def run_table(
+    what: str,
+    groups: Mapping[str, Sequence[Row]],
+    steps: Mapping[str, str],
+    more: Mapping[str, Mapping[str, str]] | None = None,
+) -> list[str]:
+    """A line for each group, its runs in the order of their seeds. ``steps``: columns of runs.csv, and their names.
+    ``more``: columns by name, and in each a cell for each group."""
+    more = more or {}
+    lines = head((what, "solved", *steps.values(), *more, "final returns"))
     for group, runs in groups.items():
         cells = [group, f"{sum(run['solved'] == '1' for run in runs)} of {len(runs)}"]
         cells += [" / ".join(f"{int(run[name]):,}" if run[name] else "-" for run in runs) for name in steps]
+        cells += [column[group] for column in more.values()]
         cells += [" / ".join(_return(float(run["final_return"])) for run in runs)]
         lines.append(line(cells))
     return lines

@@ -185,6 +185,7 @@ BLOCKS = [
     "cartpole_stock",
     "cartpole",
     "cartpole_steadiness",
+    "cartpole_sensitivity",
     "cartpole_levers",
     "cartpole_levers_narrow",
     "tsitsiklis",
