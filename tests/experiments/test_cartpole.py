@@ -239,6 +239,14 @@ def test_steps_are_counted_in_thousands_where_they_are_few() -> None:
     assert words == ["thousands of steps", "thousands of steps", "millions of steps", "millions of steps"]
 
 
+@pytest.mark.parametrize(("groups", "rows", "across"), [(1, 1, 1), (4, 1, 4), (5, 2, 3), (7, 2, 4), (9, 3, 3)])
+def test_panels_are_shared_out_among_rows(groups: int, rows: int, across: int) -> None:
+    results = {"bbac": faked([f"agent {k}" for k in range(groups)], 1, curves(*[True] * groups))}
+    axes = draw_curves(results, SUCCESS).axes
+    assert len(axes) == rows * across
+    assert sum(panel.axison for panel in axes) == groups
+
+
 def test_claims_about_agents(tmp_path: Path) -> None:
     artefact = cartpole.ARTEFACT
     plan = artefact.plan(Request())
@@ -287,6 +295,19 @@ def test_the_papers_own_recipe_is_judged_where_it_was_run(tmp_path: Path) -> Non
         assert verdicts[own,] is solved
         assert len(verdicts) == 5  # the four that are always expected are missing
     assert (own,) not in {verdict.address for verdict in judge(artefact.expected(), {})}
+
+
+def test_sixteen_members_are_judged_where_they_were_run(tmp_path: Path) -> None:
+    artefact, sixteen = cartpole.ARTEFACT, "RP-BBAC, 16 members"
+    plan = artefact.plan(Request(methods=(sixteen,), seeds=3))
+    assert [(job.name, job.units) for job in plan.jobs] == [("bbac-16", 9_000_000)]
+    (agent,) = (partial.args[0] for partial in (job.run for job in plan.jobs))
+    assert agent(hidden=(4,)).ensemble_size == 16
+    for solved, seeds, holds in ((True, 3, True), (True, 2, False), (False, 3, False)):
+        artefact.analyse(plan, Done({"bbac-16": faked([sixteen], seeds, curves(*[solved] * seeds))}, {}), tmp_path)
+        verdicts = {verdict.address: verdict.ok for verdict in judge(artefact.expected(), artefact.cells(tmp_path))}
+        assert verdicts[sixteen,] is holds
+    assert (sixteen,) not in {verdict.address for verdict in judge(artefact.expected(), {})}
 
 
 def sensitive(plan: Plan, bad: set[tuple[str, float]]) -> dict[str, Arrays]:

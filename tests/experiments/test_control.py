@@ -21,7 +21,7 @@ from bayesbellman.experiments.mountain_car.analysis import solved_at
 from bayesbellman.experiments.mountain_car.sweep import AGENTS, ENTROPIES, STUDY, job_name, plan
 from bayesbellman.experiments.registry import artefact
 from bayesbellman.experiments.state_support import ARTEFACT as SUPPORT
-from bayesbellman.experiments.state_support.pictures import CELLS, counts
+from bayesbellman.experiments.state_support.pictures import CELLS, counts, draw_support, scale_of
 
 CAR = "MountainCarContinuous-v0"
 
@@ -152,6 +152,23 @@ def test_support_is_counted_and_drawn(tmp_path: Path) -> None:
     assert (tmp_path / "rp-bbac.png").exists()
     (verdict,) = [v for v in judge(SUPPORT.expected(), SUPPORT.cells(tmp_path)) if v.address[0] == "RP-BBAC"]
     assert verdict.ok
+
+
+def test_a_member_that_runs_away_does_not_blank_the_others(tmp_path: Path) -> None:
+    values = np.linspace(-10.0, 10.0, 4 * 9).reshape(4, 9)
+    norm, words = scale_of(values)
+    assert words == "-10 to 10"
+    assert norm(0.0) == pytest.approx(0.5)
+    away = np.concatenate([values, np.linspace(0.0, 9e6, 9)[None]])
+    linear = values / 9e6
+    norm, words = scale_of(away)
+    assert words == "-10 to 9,000,000, log beyond 10"
+    shades = np.asarray(norm(values))
+    assert np.ptp(shades) > 0.1 > 1e4 * np.ptp(linear)  # of all shades, where a linear scale has next to none
+    assert np.all(np.diff(shades.ravel()) > 0)
+    draw_support("BAC", [1], away[None], np.zeros((1, 2))).savefig(tmp_path / "bac.png")
+    assert (tmp_path / "bac.png").stat().st_size > 1_000
+    assert scale_of(np.zeros((2, 9)))[1] == "0 to 0"
 
 
 def test_the_demonstration_leaves_a_report_with_both_agents(tmp_path: Path) -> None:

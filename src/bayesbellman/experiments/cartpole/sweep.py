@@ -14,10 +14,11 @@ from bayesbellman.experiments.sparse.planning import agent_jobs, refuse
 from bayesbellman.experiments.sparse.runs import Size, size_of
 
 PRIOR_SCALE = 32.0
-PAPERS = "RP-BBAC, paper's recipe"
+PAPERS, SIXTEEN = "RP-BBAC, paper's recipe", "RP-BBAC, 16 members"
 FULL = Size(seeds=5)
 PROGRAMS: dict[str, Callable[..., AbstractAgent]] = {
     "bbac": partial(BBAC, prior_scale=PRIOR_SCALE),
+    "bbac-16": partial(BBAC, prior_scale=PRIOR_SCALE, ensemble_size=16),
     "sac": SAC,
     "sac-star": partial(SAC, num_critics=1),
 }
@@ -27,10 +28,11 @@ AGENTS: dict[str, tuple[str, dict[str, float]]] = {
     **SACS,
     "SAC*": ("sac-star", {"learning_rate": RECIPES["paper"]["learning_rate"]}),
     PAPERS: ("bbac", {"target_smoothing": 5e-3, **RECIPES["paper"]}),
+    SIXTEEN: ("bbac-16", {"target_smoothing": 5e-3, **RECIPES["ours"]}),
 }
 """The program of each, and the floats that are its own"""
-USUAL = tuple(name for name in AGENTS if name != PAPERS)
-"""The paper's four, and SAC with our learning rate; RP-BBAC as the paper has it if it is asked for"""
+USUAL = tuple(name for name in AGENTS if name not in (PAPERS, SIXTEEN))
+"""The paper's four, and SAC with our learning rate; if asked for, RP-BBAC as the paper has it and with more members"""
 
 
 def plan(request: Request) -> Plan:

@@ -14,7 +14,7 @@ from bayesbellman.experiments.statistics import interquartile_mean
 
 COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, YELLOW, INK)
 ACROSS = 4
-"""Panels in a row"""
+"""Panels in a row, at most"""
 FAR_APART = 30.0
 """Moments whose largest disagreements are further apart than this share a logarithmic scale: on a linear one the later
 ones would be blank."""
@@ -42,9 +42,10 @@ def draw_curves(results: Mapping[str, Arrays], success: float) -> Figure:
     groups = groups_of(results)
     unit, words = scale_of(groups)
     down = -(-len(groups) // ACROSS)
+    across = -(-len(groups) // max(1, down))  # of five, three and two, and not four and one
     with style():
-        figure = Figure(figsize=(2.6 * min(len(groups), ACROSS), 0.5 + 2.2 * down))
-        panels = np.asarray(figure.subplots(down, min(len(groups), ACROSS), squeeze=False, sharey=True)).ravel()
+        figure = Figure(figsize=(2.6 * across, 0.5 + 2.2 * down))
+        panels = np.asarray(figure.subplots(down, across, squeeze=False, sharey=True)).ravel()
         for at, (axes, (name, found)) in enumerate(zip(panels, groups.items(), strict=False)):
             colour, steps = COLOURS[at % len(COLOURS)], found["steps"] / unit
             axes.plot(steps, found["returns"], color=colour, lw=0.6, alpha=0.5)

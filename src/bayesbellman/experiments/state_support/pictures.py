@@ -2,13 +2,16 @@
 
 import numpy as np
 from jaxtyping import Float
-from matplotlib.colors import LogNorm, Normalize
+from matplotlib.colors import LogNorm, Normalize, SymLogNorm
 from matplotlib.figure import Figure
 
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.experiments.plotting import FAINT, style
 
 CELLS = 40
+FAR_AWAY = 30.0
+"""A member whose values are so many times those of most makes the scale logarithmic beyond these: on a linear one all
+others would be blank."""
 
 
 def extent() -> tuple[float, float, float, float]:
@@ -20,6 +23,16 @@ def counts(visited: Float[np.ndarray, "N 2"]) -> Float[np.ndarray, "CELLS CELLS"
     """Visits of each cell of the state space."""
     left, right, slow, fast = extent()
     return np.histogram2d(visited[:, 0], visited[:, 1], CELLS, [[left, right], [slow, fast]])[0]
+
+
+def scale_of(values: Float[np.ndarray, "L M"]) -> tuple[Normalize, str]:
+    """One for the values of all members, and in words."""
+    low, high = float(values.min()), float(values.max())
+    usual = float(np.median(np.abs(values).max(axis=1)))
+    words = f"{low:,.0f} to {high:,.0f}"
+    if max(abs(low), abs(high)) <= FAR_AWAY * usual or usual == 0:
+        return Normalize(low, high), words
+    return SymLogNorm(usual, vmin=low, vmax=high), f"{words}, log beyond {usual:,.0f}"
 
 
 def draw_support(
@@ -39,8 +52,8 @@ def draw_support(
         for column, moment, of_members in zip(columns, moments, values, strict=True):
             top, bottom = column.subfigures(2, 1, height_ratios=[down * 0.75 + 0.3, 2.0])
             panels = np.asarray(top.subplots(down, across, squeeze=False)).ravel()
-            norm = Normalize(float(of_members.min()), float(of_members.max()))
-            top.suptitle(f"after {moment:,} steps\nvalues {norm.vmin:.0f} to {norm.vmax:.0f}", fontsize=8)
+            norm, scale = scale_of(of_members)
+            top.suptitle(f"after {moment:,} steps\nvalues {scale}", fontsize=8)
             for axes, member in zip(panels, of_members, strict=False):
                 axes.imshow(
                     member.reshape(side, side).T,
