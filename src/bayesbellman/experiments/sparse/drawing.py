@@ -125,7 +125,7 @@ def draw_support(title: str, plane: Plane, found: Arrays, run: int) -> Figure:
             top.set_title(f"{int(moment):,} steps, {np.mean(visits[column] > 0):.0%}")
             bottom.set_xlabel(plane.across.label)
         panels[0, 0].set_ylabel(f"visits\n{plane.up.label}")
-        panels[1, 0].set_ylabel(f"disagreement, {scale}\n{plane.up.label}")
+        panels[1, 0].set_ylabel(f"disagreement,\n{scale}\n{plane.up.label}")  # a line of its own: some scales are long
         return figure
 
 
