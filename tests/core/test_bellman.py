@@ -65,7 +65,7 @@ def test_pushforward_pairs_observations_with_actions(two_transitions: Transition
 
 def test_pushforward_of_the_soft_target_uses_the_sampled_actions(two_transitions: Transition) -> None:
     def critics(omega, observation, action):
-        return jnp.stack([observation @ omega + action, observation @ omega + 100.0])
+        return jnp.stack([observation @ omega + action, observation @ omega + 100.0], axis=-1)
 
     soft = bellman.SoftBellman(critics, temperature=jnp.asarray(0.5))
     next_actions = bellman.SampledAction(jnp.array([1.0, 1.0]), jnp.array([-1.0, -1.0]))

@@ -171,12 +171,10 @@ class BBAC(AbstractActorCritic[BBACState]):
     def _targets(self, key: Key[Array, ""], state: BBACState, batch: Transition) -> Float[Array, "L batch"]:
         """Each member's ``r + gamma Q_omega_l(s', a')``, a' of its own actor: no minimum, no entropy."""
         next_action = self._drawn(key, state.policies.parameters, batch.next_observation).action
-        # Networks take whole batches: what they give is there before it is pushed forward, transition by transition.
-        bellman = ExpectedBellman(lambda _, observation, value: value)
+        bellman = ExpectedBellman(lambda omega, observation, action: omega((observation, action)))
 
         def of_member(omega: WithPrior, next_action: Float[Array, "batch A"]) -> Float[Array, " batch"]:
-            next_value = omega((batch.next_observation, next_action))
-            return pushforward(bellman, None, batch, next_value).targets
+            return pushforward(bellman, omega, batch, next_action).targets
 
         return jax.vmap(of_member)(self._with_priors(state, state.omega), next_action[:-1])
 

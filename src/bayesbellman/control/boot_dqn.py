@@ -139,24 +139,17 @@ class BootDQN(AbstractAgent[BootDQNState]):
         return following, {"critic_loss": metrics["fit"], "target": jnp.mean(targets)}
 
     def _targets(self, state: BootDQNState, batch: Transition) -> Float[Array, "L batch"]:
-        """Each member's ``r + gamma max_a' Q_omega_l(s', a')``; with ``double``, a' is psi_l's choice.
-
-        Their values at s' are worked out for the batch as a whole, not for each transition.
-        """
-        next_values = self._each_outputs(self._with_priors(state, state.omega), batch.next_observation)
-        bellman: EmpiricalBellman = GreedyBellman(lambda _, values: values)
+        """Each member's ``r + gamma max_a' Q_omega_l(s', a')``; with ``double``, a' is psi_l's choice."""
+        bellman: EmpiricalBellman = GreedyBellman(lambda omega, observation: omega.outputs(observation))
         next_action = None
         if self.double:
-            bellman = ExpectedBellman(lambda _, values, action: chosen(values, action))
+            bellman = ExpectedBellman(lambda omega, observation, action: chosen(omega.outputs(observation), action))
             next_action = jnp.argmax(self._each_outputs(self._members(state), batch.next_observation), axis=-1)
 
-        def of_member(
-            values: Float[Array, "batch actions"], next_action: Int[Array, " batch"] | None
-        ) -> Float[Array, " batch"]:
-            seen = Transition(batch.observation, batch.action, batch.reward, batch.discount, values, batch.weight)
-            return pushforward(bellman, None, seen, next_action).targets
+        def of_member(omega: WithPrior, next_action: Int[Array, " batch"] | None) -> Float[Array, " batch"]:
+            return pushforward(bellman, omega, batch, next_action).targets
 
-        return jax.vmap(of_member)(next_values, next_action)
+        return jax.vmap(of_member)(self._with_priors(state, state.omega), next_action)
 
     def _or_random(self, key: Key[Array, ""], action: Int[Array, "*batch"], number: int) -> Int[Array, "*batch"]:
         if isinstance(self.epsilon, float) and self.epsilon == 0:

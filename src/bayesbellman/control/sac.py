@@ -19,7 +19,7 @@ from bayesbellman.control.parts import (
     scaled,
     tuned_temperature,
 )
-from bayesbellman.core.bellman import SampledAction, SoftBellman, pushforward
+from bayesbellman.core.bellman import SoftBellman, pushforward
 from bayesbellman.core.trees import slow_update
 from bayesbellman.core.types import Metrics, Transition
 from bayesbellman.envs.spaces import Spaces
@@ -101,11 +101,8 @@ class SAC(AbstractActorCritic[SACState]):
         batch = scaled(batch, state.scaling)
         temperature = jnp.exp(state.log_temperature.parameters)
         next_action = state.actor.parameters.sample(next_key, batch.next_observation)
-        next_values = _each(state.omega, (batch.next_observation, next_action.action)).T
-        # Networks take whole batches: what they give is there before it is pushed forward, transition by transition.
-        bellman = SoftBellman(lambda _, observation, values: values, temperature)
-        valued = SampledAction(next_values, next_action.log_prob)
-        samples = pushforward(bellman, None, batch, valued, index)
+        bellman = SoftBellman(lambda omega, observation, action: _each(omega, (observation, action)).T, temperature)
+        samples = pushforward(bellman, state.omega, batch, next_action, index)
         critics, metrics = self._critics(0).update(critic_key, state.critics, samples)
 
         def loss(actor: TanhGaussian) -> tuple[Float[Array, ""], Float[Array, " batch"]]:

@@ -1,7 +1,7 @@
 """Empirical Bellman functions ``b_omega(s', a', s, a)`` and the push-forward that turns experience into ``D_omega``.
 
-The formulas are written once, for one transition (paper, section "Bayesian Bellman Operators"); batching is
-`pushforward`'s.
+The formulas are written once, for one transition (paper, section "Bayesian Bellman Operators"). Networks take whole
+batches, and so do Bellman functions: they value a batch of successors, then apply the formula to each transition.
 """
 
 from collections.abc import Callable
@@ -40,47 +40,49 @@ def soft_target(
 
 @runtime_checkable
 class EmpiricalBellman(Protocol):
-    """``b_omega`` for one transition. Only this needs omega; whoever calls it has made data that depend on omega."""
+    """``b_omega`` of transitions. Only this needs omega; whoever calls it has made data that depend on omega."""
 
-    def __call__(self, omega: PyTree, transition: Transition, next_action: PyTree) -> Scalar: ...
+    def __call__(self, omega: PyTree, transitions: Transition, next_actions: PyTree) -> Float[Array, " batch"]: ...
 
 
 class ExpectedBellman(eqx.Module):
-    """`expected_target` with ``Q_omega(s', a') = value(omega, s', a')``."""
+    """`expected_target` with ``Q_omega(s', a') = value(omega, s', a')``, a number for each of a batch."""
 
     value: Callable[[Any, Any, Any], Array]
 
-    def __call__(self, omega: PyTree, transition: Transition, next_action: PyTree) -> Scalar:
-        next_value = self.value(omega, transition.next_observation, next_action)
-        return expected_target(transition.reward, transition.discount, next_value)
+    def __call__(self, omega: PyTree, transitions: Transition, next_actions: PyTree) -> Float[Array, " batch"]:
+        next_values = self.value(omega, transitions.next_observation, next_actions)
+        return jax.vmap(expected_target)(transitions.reward, transitions.discount, next_values)
 
 
 class GreedyBellman(eqx.Module):
-    """`greedy_target` with ``value(omega, s')`` the vector of action values; ``next_action`` is not used."""
+    """`greedy_target` with ``value(omega, s')`` a row of action values for each; ``next_actions`` are not used."""
 
     value: Callable[[Any, Any], Array]
 
-    def __call__(self, omega: PyTree, transition: Transition, next_action: PyTree) -> Scalar:
-        next_values = self.value(omega, transition.next_observation)
-        return greedy_target(transition.reward, transition.discount, next_values)
+    def __call__(self, omega: PyTree, transitions: Transition, next_actions: PyTree) -> Float[Array, " batch"]:
+        next_values = self.value(omega, transitions.next_observation)
+        return jax.vmap(greedy_target)(transitions.reward, transitions.discount, next_values)
 
 
 class SampledAction(NamedTuple):
-    """An action drawn from a policy, with its log-density."""
+    """An action drawn from a policy, or a batch of them, with its log-density."""
 
     action: PyTree
     log_prob: Array
 
 
 class SoftBellman(eqx.Module):
-    """`soft_target` with ``value(omega, s', a')`` the vector of critics; ``next_action`` is a `SampledAction`."""
+    """`soft_target` with ``value(omega, s', a')`` a row of critics for each; ``next_actions`` are a `SampledAction`."""
 
     value: Callable[[Any, Any, Any], Array]
     temperature: Array
 
-    def __call__(self, omega: PyTree, transition: Transition, next_action: SampledAction) -> Scalar:
-        next_values = self.value(omega, transition.next_observation, next_action.action)
-        return soft_target(transition.reward, transition.discount, next_values, next_action.log_prob, self.temperature)
+    def __call__(self, omega: PyTree, transitions: Transition, next_actions: SampledAction) -> Float[Array, " batch"]:
+        next_values = self.value(omega, transitions.next_observation, next_actions.action)
+        return jax.vmap(soft_target, (0, 0, 0, 0, None))(
+            transitions.reward, transitions.discount, next_values, next_actions.log_prob, self.temperature
+        )
 
 
 def pushforward(
@@ -95,9 +97,7 @@ def pushforward(
     ``next_actions`` are draws ``a' ~ pi(.|s')`` where the Bellman function asks for them. The inputs are pairs
     ``(s, a)``, or observations alone where the transitions carry no action. ``index`` tells the data apart.
     """
-    targets = jax.vmap(lambda transition, next_action: bellman(omega, transition, next_action))(
-        transitions, next_actions
-    )
+    targets = bellman(omega, transitions, next_actions)
     has_actions = bool(jax.tree.leaves(transitions.action))
     inputs = (transitions.observation, transitions.action) if has_actions else transitions.observation
     return BellmanSamples(inputs=inputs, targets=targets, weights=transitions.weight, index=index)
