@@ -161,7 +161,7 @@ def test_the_prior_function_steers_the_exploration_actors() -> None:
     zero = eqx.tree_at(lambda s: s.posterior.members.phi, state, jax.tree.map(jnp.zeros_like, state.omega))
 
     def exploring_gradient(agent: BBAC):
-        critics = agent._with_priors(zero, zero.posterior.members.phi)
+        critics = agent._posterior(0).members(zero.posterior)
 
         def loss(policies: TanhGaussian) -> jax.Array:
             return agent._policy_loss(KEY, critics, critics, batch().observation, jnp.asarray(1.0), policies)[0]
@@ -178,7 +178,7 @@ def test_each_policy_follows_its_own_loss() -> None:
     """By hand: exploration actors their own critic, the behaviour policy the lesser of the pair, with its entropy."""
     agent = AGENTS["BBAC"]
     state = started(agent)
-    critics = agent._with_priors(state, state.posterior.members.phi)
+    critics = agent._posterior(0).members(state.posterior)
     pair = jax.tree.map(lambda x: x[jnp.array([2, 0])], critics)
     observation, temperature = batch().observation, jnp.asarray(0.7)
     loss, log_prob = agent._policy_loss(KEY, critics, pair, observation, temperature, state.policies.parameters)

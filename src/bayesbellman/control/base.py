@@ -20,6 +20,10 @@ LIMITS: dict[str, tuple[str, Callable[[float], bool]]] = {
     "target_smoothing": ("a number > 0 and <= 1", lambda x: 0 < x <= 1),
     "prior_scale": ("a finite number >= 0", lambda x: 0 <= x < math.inf),
     "prior_weight": ("a finite number >= 0", lambda x: 0 <= x < math.inf),
+    "bootstrap": ("a probability > 0 and <= 1", lambda x: 0 < x <= 1),
+    "ensemble_size": ("a number >= 1", lambda x: x >= 1),
+    "num_critics": ("a number >= 1", lambda x: x >= 1),
+    "target_period": ("a number >= 1", lambda x: x >= 1),
 }
 """What settings may be, of those that an agent has. What differs from run to run in one program is not looked at."""
 

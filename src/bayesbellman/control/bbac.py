@@ -88,12 +88,6 @@ class BBAC(AbstractActorCritic[BBACState]):
     scale_observations: bool = eqx.field(static=True, default=True)
     """To [-1, 1], where the space has bounds."""
 
-    def __check_init__(self) -> None:
-        if self.ensemble_size < 1:
-            raise ValueError(f"ensemble_size is {self.ensemble_size}; accepted is a number >= 1")
-        if not 0 < self.bootstrap <= 1:
-            raise ValueError(f"bootstrap is {self.bootstrap}; accepted is a probability > 0 and <= 1")
-
     def init(self, key: Key[Array, ""], spaces: Spaces) -> BBACState:
         num_observed, num_actions = continuous_sizes(spaces)
         posterior_key, policy_key, mask_key = jax.random.split(key, 3)
@@ -138,7 +132,7 @@ class BBAC(AbstractActorCritic[BBACState]):
         self, state: BBACState, observation: Float[Array, "*batch d"], action: Float[Array, "*batch A"]
     ) -> Float[Array, "L ..."]:
         inputs = (state.scaling(observation), action)
-        return jax.vmap(lambda critic: critic(inputs))(self._with_priors(state, state.posterior.members.phi))
+        return jax.vmap(lambda critic: critic(inputs))(self._posterior(0).members(state.posterior))
 
     def update(
         self, key: Key[Array, ""], state: BBACState, batch: Transition, index: Int[Array, " batch"]
@@ -151,7 +145,7 @@ class BBAC(AbstractActorCritic[BBACState]):
         posterior, metrics = self._posterior(0).update_each(
             critic_key, state.posterior, inputs, targets, weights, index
         )
-        critics = self._with_priors(state, posterior.members.phi)
+        critics = self._posterior(0).members(posterior)
         pair = jax.tree.map(lambda x: x[two_of(pair_key, self.ensemble_size)], critics)
         temperature = jnp.exp(state.log_temperature.parameters)
         loss = partial(self._policy_loss, policy_key, critics, pair, batch.observation, temperature)
@@ -176,7 +170,7 @@ class BBAC(AbstractActorCritic[BBACState]):
         def of_member(omega: WithPrior, next_action: Float[Array, "batch A"]) -> Float[Array, " batch"]:
             return pushforward(bellman, omega, batch, next_action).targets
 
-        return jax.vmap(of_member)(self._with_priors(state, state.omega), next_action[:-1])
+        return jax.vmap(of_member)(self._posterior(0).with_priors(state.omega, state.posterior), next_action[:-1])
 
     def _policy_loss(
         self,
@@ -206,10 +200,6 @@ class BBAC(AbstractActorCritic[BBACState]):
         """An action of each policy for each observation: all in one pass, whether or not the last one's is needed."""
         keys = jax.random.split(key, self.ensemble_size + 1)
         return jax.vmap(lambda key, policy: policy.sample(key, observation))(keys, policies)
-
-    def _with_priors(self, state: BBACState, networks: MLP) -> WithPrior:
-        scale = jnp.broadcast_to(jnp.asarray(self.prior_scale, dtype=float), (self.ensemble_size,))
-        return WithPrior(networks, state.posterior.priors, scale)
 
     def _posterior(self, num_inputs: int) -> RandomisedPrior:
         """The posterior over Bellman operators; only its start needs the number of inputs."""

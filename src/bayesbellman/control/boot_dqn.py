@@ -67,14 +67,6 @@ class BootDQN(AbstractAgent[BootDQNState]):
     scale_observations: bool = eqx.field(static=True, default=True)
     """To [-1, 1], where the space has bounds."""
 
-    def __check_init__(self) -> None:
-        if self.ensemble_size < 1:
-            raise ValueError(f"ensemble_size is {self.ensemble_size}; accepted is a number >= 1")
-        if not 0 < self.bootstrap <= 1:
-            raise ValueError(f"bootstrap is {self.bootstrap}; accepted is a probability > 0 and <= 1")
-        if self.target_period < 1:
-            raise ValueError(f"target_period is {self.target_period}; accepted is a number >= 1")
-
     def init(self, key: Key[Array, ""], spaces: Spaces) -> BootDQNState:
         posterior_key, mask_key = jax.random.split(key)
         posterior = self._posterior(spaces).init(posterior_key)
@@ -149,7 +141,7 @@ class BootDQN(AbstractAgent[BootDQNState]):
         def of_member(omega: WithPrior, next_action: Int[Array, " batch"] | None) -> Float[Array, " batch"]:
             return pushforward(bellman, omega, batch, next_action).targets
 
-        return jax.vmap(of_member)(self._with_priors(state, state.omega), next_action)
+        return jax.vmap(of_member)(self._posterior(None).with_priors(state.omega, state.posterior), next_action)
 
     def _or_random(self, key: Key[Array, ""], action: Int[Array, "*batch"], number: int) -> Int[Array, "*batch"]:
         if isinstance(self.epsilon, float) and self.epsilon == 0:
@@ -173,11 +165,7 @@ class BootDQN(AbstractAgent[BootDQNState]):
         return state.scaling(observation)
 
     def _members(self, state: BootDQNState) -> WithPrior:
-        return self._with_priors(state, state.posterior.members.phi)
-
-    def _with_priors(self, state: BootDQNState, networks: ActionValues) -> WithPrior:
-        scale = jnp.broadcast_to(jnp.asarray(self.prior_scale, dtype=float), (self.ensemble_size,))
-        return WithPrior(networks, state.posterior.priors, scale)
+        return self._posterior(None).members(state.posterior)
 
     def _posterior(self, spaces: Spaces | None) -> RandomisedPrior:
         """The posterior over Bellman operators; only its start needs the spaces."""

@@ -57,10 +57,6 @@ class SAC(AbstractActorCritic[SACState]):
     scale_observations: bool = eqx.field(static=True, default=True)
     """To [-1, 1], where the space has bounds."""
 
-    def __check_init__(self) -> None:
-        if self.num_critics < 1:
-            raise ValueError(f"num_critics is {self.num_critics}; accepted is a number >= 1")
-
     def init(self, key: Key[Array, ""], spaces: Spaces) -> SACState:
         num_observed, num_actions = continuous_sizes(spaces)
         critic_key, actor_key = jax.random.split(key)

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from bayesbellman.envs.angles import wrapped
-from bayesbellman.envs.base import AbstractControlEnv, EnvStep
+from bayesbellman.envs.base import AbstractControlEnv, EnvStep, out_of_time
 from bayesbellman.envs.runge_kutta import runge_kutta
 from bayesbellman.envs.spaces import Spaces, box
 
@@ -107,7 +107,7 @@ class AcrobotSparse(AbstractControlEnv[AcrobotState]):
         (first, second), speeds = wrapped(motion[:2]), jnp.clip(motion[2:], -fastest, fastest)
         reached = AcrobotState(first, second, speeds[0], speeds[1], state.time + 1)
         effort = jnp.asarray(self.effort_cost, motion.dtype) * jnp.abs(action[0])
-        truncated = jnp.asarray(self.time_limit > 0) & (reached.time >= self.time_limit)
+        truncated = out_of_time(reached.time, self.time_limit)
         return EnvStep(reached, self.is_up(reached).astype(motion.dtype) - effort, jnp.zeros((), bool), truncated)
 
     def is_up(self, state: AcrobotState) -> Bool[Array, ""]:

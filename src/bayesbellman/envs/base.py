@@ -4,7 +4,8 @@ import abc
 from typing import Any, Generic, TypeVar
 
 import equinox as eqx
-from jaxtyping import Array, Bool, Float, Key, PyTree
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from bayesbellman.envs.spaces import Spaces
 
@@ -18,6 +19,11 @@ class EnvStep(eqx.Module, Generic[State]):
     reward: Float[Array, ""]
     terminated: Bool[Array, ""]
     truncated: Bool[Array, ""]
+
+
+def out_of_time(time: Int[Array, ""], limit: int | Int[Array, ""]) -> Bool[Array, ""]:
+    """Whether the time limit cuts the episode here, which ends no values. 0: there is none."""
+    return jnp.asarray(limit > 0) & (time >= limit)
 
 
 class AbstractEnv(eqx.Module, Generic[State]):

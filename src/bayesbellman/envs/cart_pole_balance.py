@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from bayesbellman.envs.base import AbstractControlEnv, EnvStep
+from bayesbellman.envs.base import AbstractControlEnv, EnvStep, out_of_time
 from bayesbellman.envs.pole_physics import PoleState, begin, euler
 from bayesbellman.envs.spaces import Discrete, Spaces, box
 
@@ -52,5 +52,5 @@ class CartPoleBalance(AbstractControlEnv[PoleState]):
         force = jnp.asarray(self.force, state.angle.dtype)
         reached = euler(state, jnp.where(action == 1, force, -force), STEP)
         terminated = (jnp.abs(reached.position) > FARTHEST) | (jnp.abs(reached.angle) > STEEPEST)
-        truncated = jnp.asarray(self.time_limit > 0) & (reached.time >= self.time_limit)
+        truncated = out_of_time(reached.time, self.time_limit)
         return EnvStep(reached, jnp.ones_like(reached.angle), terminated, truncated)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from bayesbellman.envs.base import AbstractControlEnv, EnvStep
+from bayesbellman.envs.base import AbstractControlEnv, EnvStep, out_of_time
 from bayesbellman.envs.pole_physics import PoleState, begin, euler
 from bayesbellman.envs.spaces import Discrete, Spaces, box
 
@@ -86,7 +86,7 @@ class CartPoleSwingUp(AbstractControlEnv[PoleState]):
         reached = eqx.tree_at(lambda s: s.angle, reached, jnp.remainder(reached.angle, 2 * math.pi))
         reward = self.upright(reached).astype(dtype) - jnp.asarray(self.move_cost, dtype) * jnp.abs(push)
         terminated = (jnp.abs(reached.position) > FARTHEST) | (reached.time > self.steps)
-        truncated = jnp.asarray(self.time_limit > 0) & (reached.time >= self.time_limit)
+        truncated = out_of_time(reached.time, self.time_limit)
         return EnvStep(reached, reward, terminated, truncated)
 
     def upright(self, state: PoleState) -> Bool[Array, ""]:

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from bayesbellman.envs.base import AbstractControlEnv, EnvStep
+from bayesbellman.envs.base import AbstractControlEnv, EnvStep, out_of_time
 from bayesbellman.envs.runge_kutta import runge_kutta
 from bayesbellman.envs.spaces import Spaces, box
 
@@ -151,7 +151,7 @@ class CartPole(AbstractControlEnv[CartPoleState]):
         reward = self.balanced(reached).astype(motion.dtype)
         if self.reward == "paper":
             reward = reward - 0.1 * jnp.abs(action[0])
-        truncated = jnp.asarray(self.time_limit > 0) & (time >= self.time_limit)
+        truncated = out_of_time(time, self.time_limit)
         return EnvStep(reached, reward, jnp.zeros((), bool), truncated)
 
     def balanced(self, state: CartPoleState) -> Bool[Array, ""]:

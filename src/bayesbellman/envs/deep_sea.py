@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from bayesbellman.envs.base import AbstractControlEnv, AbstractNoiseDrivenEnv, EnvStep
+from bayesbellman.envs.base import AbstractControlEnv, AbstractNoiseDrivenEnv, EnvStep, out_of_time
 from bayesbellman.envs.spaces import Discrete, Spaces, one_hot
 
 
@@ -114,5 +114,5 @@ class DeepSea(AbstractNoiseDrivenEnv[DeepSeaState], AbstractControlEnv[DeepSeaSt
         column = jnp.clip(state.column + step, 0, last)
         bad = state.bad | (~right & (state.row == state.column))
         time = state.time + 1
-        truncated = jnp.asarray(self.time_limit > 0) & (time >= self.time_limit)
+        truncated = out_of_time(time, self.time_limit)
         return EnvStep(DeepSeaState(column, bad, time), reward, time >= self.size, truncated)

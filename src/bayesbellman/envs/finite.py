@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from bayesbellman.core.sampling import categorical
-from bayesbellman.envs.base import AbstractNoiseDrivenEnv, EnvStep
+from bayesbellman.envs.base import AbstractNoiseDrivenEnv, EnvStep, out_of_time
 
 
 class FiniteState(eqx.Module):
@@ -47,7 +47,7 @@ class FiniteMDP(AbstractNoiseDrivenEnv[FiniteState]):
     def arrive(self, state: FiniteState, action: Int[Array, ""], index: Int[Array, ""]) -> EnvStep[FiniteState]:
         """The step whose successor is ``index``."""
         time = state.time + 1
-        truncated = jnp.asarray(self.time_limit > 0) & (time >= self.time_limit)
+        truncated = out_of_time(time, self.time_limit)
         reward = self.reward[state.index, action, index]
         return EnvStep(FiniteState(index, time), reward, self.terminal[index], truncated)
 

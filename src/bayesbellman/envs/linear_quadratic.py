@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from bayesbellman.envs.base import AbstractNoiseDrivenEnv, EnvStep
+from bayesbellman.envs.base import AbstractNoiseDrivenEnv, EnvStep, out_of_time
 
 
 class LinearQuadraticState(eqx.Module):
@@ -50,7 +50,7 @@ class LinearQuadratic(AbstractNoiseDrivenEnv[LinearQuadraticState]):
         s_t, time = state.vector, state.time + 1
         reward = s_t @ self.state_reward @ s_t + action @ self.action_reward @ action
         s_tp1 = self.dynamics @ s_t + self.control @ action + jnp.sqrt(self.noise) * noise
-        truncated = jnp.asarray(self.time_limit > 0) & (time >= self.time_limit)
+        truncated = out_of_time(time, self.time_limit)
         return EnvStep(LinearQuadraticState(s_tp1, time), reward, jnp.zeros((), bool), truncated)
 
 

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from bayesbellman.envs.base import AbstractControlEnv, EnvStep
+from bayesbellman.envs.base import AbstractControlEnv, EnvStep, out_of_time
 from bayesbellman.envs.spaces import Box, Discrete, Spaces, box
 
 
@@ -57,7 +57,7 @@ class AbstractMountainCar(AbstractControlEnv[MountainCarState]):
         position = jnp.clip(state.position + velocity, lowest, highest)
         velocity = jnp.where((position == lowest) & (velocity < 0), 0.0, velocity)  # the left wall stops it
         time = state.time + 1
-        truncated = jnp.asarray(self.time_limit > 0) & (time >= self.time_limit)
+        truncated = out_of_time(time, self.time_limit)
         return MountainCarState(position, velocity, time), truncated
 
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from bayesbellman.envs.angles import wrapped
-from bayesbellman.envs.base import AbstractControlEnv, EnvStep
+from bayesbellman.envs.base import AbstractControlEnv, EnvStep, out_of_time
 from bayesbellman.envs.spaces import Spaces, box
 
 STEP = 0.05
@@ -71,7 +71,7 @@ class PendulumSparse(AbstractControlEnv[PendulumState]):
         velocity = jnp.clip(faster, -FASTEST, FASTEST)
         reached = PendulumState(wrapped(state.angle + STEP * velocity), velocity, state.time + 1)
         effort = jnp.asarray(self.effort_cost, velocity.dtype) * jnp.abs(action[0]) / TORQUE
-        truncated = jnp.asarray(self.time_limit > 0) & (reached.time >= self.time_limit)
+        truncated = out_of_time(reached.time, self.time_limit)
         return EnvStep(reached, self.balanced(reached).astype(velocity.dtype) - effort, jnp.zeros((), bool), truncated)
 
     def balanced(self, state: PendulumState) -> Bool[Array, ""]:

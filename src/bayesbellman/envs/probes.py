@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from bayesbellman.envs.base import AbstractControlEnv, EnvStep
+from bayesbellman.envs.base import AbstractControlEnv, EnvStep, out_of_time
 from bayesbellman.envs.spaces import Discrete, Spaces, box
 
 
@@ -53,7 +53,7 @@ class AbstractProbe(AbstractControlEnv[ProbeState]):
     def step(self, key: Key[Array, ""], state: ProbeState, action: Float[Array, " 1"]) -> EnvStep[ProbeState]:
         time = state.time + 1
         terminated = jnp.asarray(self.length > 0) & (time >= self.length)
-        truncated = jnp.asarray(self.time_limit > 0) & (time >= self.time_limit)
+        truncated = out_of_time(time, self.time_limit)
         return EnvStep(ProbeState(state.sign, time), self.earn(state, action), terminated, truncated)
 
 

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from bayesbellman.envs.base import AbstractControlEnv, EnvStep
+from bayesbellman.envs.base import AbstractControlEnv, EnvStep, out_of_time
 from bayesbellman.envs.spaces import Discrete, Spaces, box
 
 PUDDLES = np.array([[[0.1, 0.75], [0.45, 0.75]], [[0.45, 0.4], [0.45, 0.8]]])
@@ -74,5 +74,5 @@ class PuddleWorld(AbstractControlEnv[PuddleState]):
         terminated = jnp.sum(place) >= 1.9
         reward = jnp.where(terminated, 0.0, -1.0 - 400.0 * depth(place))
         time = state.time + 1
-        truncated = jnp.asarray(self.time_limit > 0) & (time >= self.time_limit)
+        truncated = out_of_time(time, self.time_limit)
         return EnvStep(PuddleState(place, time), reward, terminated, truncated)

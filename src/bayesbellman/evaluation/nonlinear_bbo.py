@@ -161,6 +161,10 @@ class GradientFormBBO(AbstractNonlinearBBO):
     unrolled_steps: int = eqx.field(static=True, default=10)
     unrolled_size: float | Float[Array, ""] = 0.1
 
+    def __check_init__(self) -> None:
+        if self.through not in ("implicit", "unrolled"):
+            raise ValueError(f"through is {self.through!r}; accepted are 'implicit' and 'unrolled'")
+
     def _slow_init(self, omega: Network) -> PyTree:
         return self.slow.init(omega)
 

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
-from bayesbellman.core.linalg import sherman_morrison
+from bayesbellman.core.linalg import sherman_morrison, woodbury_gain
 from bayesbellman.core.types import Metrics, Transition
 from bayesbellman.evaluation.base import AbstractEstimator
 from bayesbellman.evaluation.blocks import FROM_FEATURES, update_inverse
@@ -106,7 +106,7 @@ class TraceBRM(AbstractEstimator[TraceBRMState]):
     """BRM(lambda), recursive: least squares on residuals summed ahead.
 
     The residual of transition i is ``sum_{j>=i} (lambda gamma)^(j-i) (d_j^T omega - r_j)``. Used on-policy in the
-    benchmark. With ``lambda = 0`` it is `BRM`.
+    benchmark. On-policy, with ``lambda = 0``, it is `BRM`; off-policy the weights enter each residual and not the sum.
     """
 
     num_features: int = eqx.field(static=True)
@@ -143,10 +143,9 @@ class TraceBRM(AbstractEstimator[TraceBRMState]):
         square = decay**2 * state.square + 1
         root, share = jnp.sqrt(square), decay / jnp.sqrt(square)
         first, second = root * residual + share * state.residual_trace, share * state.residual_trace
-        left, right = jnp.stack([first, second], axis=1), jnp.stack([first, -second])
+        right = jnp.stack([first, -second])
         target = jnp.stack([root * reward + share * state.reward_trace, -share * state.reward_trace])
-        spread = state.inverse @ left
-        gain = spread @ jnp.linalg.inv(jnp.eye(2, dtype=root.dtype) + right @ spread)
+        gain = woodbury_gain(state.inverse, jnp.stack([first, second]), right)
         updated = TraceBRMState(
             inverse=state.inverse - gain @ (right @ state.inverse),
             omega=state.omega + gain @ (target - right @ state.omega),

@@ -19,12 +19,19 @@ class WithPrior(eqx.Module):
     def __call__(self, inputs: Any) -> Float[Array, "*batch"]:
         if self.prior is None:
             return self.network(inputs)
-        # No optimiser moves the prior or its scale; but values change with the inputs through it, as an actor must see.
-        prior, scale = jax.lax.stop_gradient((self.prior, self.prior_scale))
+        prior, scale = self._fixed()
         values, prior_values = each_value((self.network, prior), inputs)
         return values + scale.astype(values.dtype) * prior_values
 
     def outputs(self, observation: Any) -> Float[Array, "*batch actions"]:
         """The values of all actions, of networks that give them, at what these take for an observation."""
         values = self.network.outputs(observation)
-        return values if self.prior is None else values + self.prior_scale * self.prior.outputs(observation)
+        if self.prior is None:
+            return values
+        prior, scale = self._fixed()
+        return values + scale.astype(values.dtype) * prior.outputs(observation)
+
+    def _fixed(self) -> tuple[PyTree, Float[Array, "*members"]]:
+        """The prior and its scale, which no optimiser moves; values still change with the inputs through them, as an
+        actor must see."""
+        return jax.lax.stop_gradient((self.prior, self.prior_scale))

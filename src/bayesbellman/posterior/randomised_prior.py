@@ -106,8 +106,11 @@ class RandomisedPrior(AbstractPosterior[RandomisedPriorState]):
 
     def members(self, state: RandomisedPriorState) -> WithPrior:
         """All of them, stacked."""
-        scale = jnp.full(self.num_members, self.prior_scale, dtype=float)
-        return WithPrior(state.members.phi, state.priors, scale)
+        return self.with_priors(state.members.phi, state)
+
+    def with_priors(self, networks: Network, state: RandomisedPriorState) -> WithPrior:
+        """Each with the member's prior function: what omega means, as `members` is what psi does."""
+        return WithPrior(networks, state.priors, jnp.full(self.num_members, self.prior_scale, dtype=float))
 
     def sample(self, key: Key[Array, ""], state: RandomisedPriorState) -> WithPrior:
         chosen = jax.random.randint(key, (), 0, self.num_members)
