@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import signal
 import time
 from functools import partial
 from typing import Any
@@ -132,6 +133,18 @@ def test_one_that_dies_is_restarted_as_a_cut() -> None:
     with pytest.raises(EnvironmentFailed, match=r"its process died \(by SIGKILL\)"):
         host.step(STILL)
     host.close()
+
+
+def test_it_is_not_stopped_before_the_one_that_trains() -> None:
+    """A batch system at the end of a job's time, and Ctrl-C, send their signals to all of its processes at once."""
+    host = isolated("Pendulum-v1")
+    host.reset()
+    for stop in (signal.SIGTERM, signal.SIGINT):
+        os.kill(process_of(host), stop)
+        assert host.step(STILL).valid.all()
+    process = process_of(host)
+    host.close()
+    assert not is_there(process)
 
 
 def test_what_is_raised_and_what_is_odd_arrives() -> None:

@@ -11,7 +11,8 @@ from tests.sizes import MEMBERS, SIZES
 import bayesbellman as bb
 from bayesbellman.compat.gymnasium.faults import EnvironmentWarning
 from bayesbellman.doors.agent import Agent
-from bayesbellman.doors.checkpoints import CheckpointWarning
+from bayesbellman.doors.checkpoints import CheckpointWarning, differences, identity
+from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.runs.trees import Mismatch, named_arrays
 
 CAR = "MountainCarContinuous-v0"
@@ -81,6 +82,44 @@ def test_checkpoints_are_taken_when_they_are_due(tmp_path: Path) -> None:
     assert not hurried.due(agent)
 
 
+def test_a_disk_that_is_full_for_a_while_costs_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoints, agent = bb.Checkpoints(tmp_path, every=10), MAKERS["compiled"]()
+    agent.learn(60, callback=checkpoints)
+    kept = checkpoints.files.steps()
+
+    def full(*_: object) -> Path:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints.files, "write", full)
+        for left in (2, 1):
+            with pytest.warns(CheckpointWarning, match=f"No space left .* goes on, {left} more such in a row"):
+                agent.learn(10, callback=checkpoints)
+    assert checkpoints.files.steps() == kept
+    agent.learn(10, callback=checkpoints)
+    assert checkpoints.files.steps()[-1] == agent.num_timesteps == 90
+    monkeypatch.setattr(checkpoints.files, "write", full)
+    for left in (2, 1, 0):
+        with pytest.warns(CheckpointWarning, match=f"goes on, {left} more such"):
+            agent.learn(10, callback=checkpoints)
+    with pytest.raises(OSError, match="No space"):
+        agent.learn(10, callback=checkpoints)
+    assert agent.num_timesteps == 130
+
+
+def test_restoring_with_fewer_kept_passes_over_damaged_ones(tmp_path: Path) -> None:
+    agent, checkpoints = MAKERS["compiled"](), bb.Checkpoints(tmp_path, every=10, keep=3)
+    for _ in range(2):
+        agent.learn(20, callback=checkpoints)
+    *_, first, last = checkpoints.files.steps()
+    path = tmp_path / f"step-{last:012d}.bbo"
+    path.write_bytes(path.read_bytes()[:-1])
+    again = MAKERS["compiled"]()
+    with pytest.warns(CheckpointWarning, match=f"going on from step {first}"):
+        bb.Checkpoints(tmp_path, keep=1).restore(again)
+    assert again.num_timesteps == first
+
+
 class Wandering(gymnasium.Env):
     """Its own noise: the same seed and actions lead elsewhere each time."""
 
@@ -130,6 +169,36 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_checkpoint_of_something_else_is_refused(kept: Path, other, words: str) -> None:
     with pytest.raises(Mismatch, match=words):
         bb.Checkpoints(kept).restore(other())
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [
+        ("probe-best-action", "probe-time-limit", "env was 'probe-best-action', is 'probe-time-limit'"),
+        (MountainCar(power=0.002), MountainCar(power=0.5), r"env was 'MountainCar\(\n?.*power=0.002"),
+    ],
+)
+def test_a_checkpoint_of_an_environment_of_the_same_shape_is_refused(tmp_path: Path, one, other, words: str) -> None:
+    bb.Checkpoints(tmp_path).save(bb.SAC(one, **SIZES))
+    with pytest.raises(Mismatch, match=words):
+        bb.Checkpoints(tmp_path).restore(bb.SAC(other, **SIZES))
+    assert bb.Checkpoints(tmp_path).restore(bb.SAC(one, **SIZES)) == {}
+
+
+def test_what_bits_depend_on_is_kept_with_a_checkpoint(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random keys of another kind and other precision make another run; of another JAX it is said."""
+    agent = bb.SAC(CAR, **SIZES)
+    with jax.default_prng_impl("rbg"):
+        about = identity(agent)
+    with pytest.raises(Mismatch, match=r"random keys was '.*', is 'rbg'"):
+        differences(identity(agent), about, kept, False, print)
+    with jax.enable_x64(True):
+        about = identity(agent)
+    with pytest.raises(Mismatch, match="x64 was False, is True"):
+        differences(identity(agent), about, kept, False, print)
+    monkeypatch.setattr(jax, "__version__", "0.0.1")
+    with pytest.warns(CheckpointWarning, match=r"made with jax .*, this is 0\.0\.1: bits may differ"):
+        bb.Checkpoints(kept).restore(agent)
 
 
 def test_what_becomes_of_faults_may_change(tmp_path: Path) -> None:

@@ -66,6 +66,50 @@ def test_only_what_is_new_is_written(tmp_path: Path) -> None:
     ]
 
 
+def test_a_whole_one_is_not_removed_for_the_sake_of_damaged_ones(tmp_path: Path) -> None:
+    """Whoever keeps fewer than before learns which are whole before any is removed."""
+    files = CheckpointFolder(tmp_path, keep=5)
+    for step in (4, 8, 9):
+        files.write(step, snapshot(step))
+    for step in (8, 9):
+        path = tmp_path / f"step-{step:012d}.bbo"
+        path.write_bytes(path.read_bytes()[:-1])
+    (tmp_path / ".step-000000000010.bbo.7.tmp").touch()
+    fewer = CheckpointFolder(tmp_path, keep=1)
+    fewer.drop_scratch()
+    found = fewer.latest(RING)
+    assert found is not None
+    assert found.stored == 4
+    fewer.collect()
+    assert sorted(path.name for path in tmp_path.glob("*step*")) == [
+        f"step-{step:012d}.bbo{end}" for step, end in ((4, ""), (8, ".damaged"), (9, ".damaged"))
+    ]
+
+
+def test_a_checkpoint_that_finds_no_room_leaves_no_replay_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = CheckpointFolder(tmp_path)
+    files.write(4, snapshot(4))
+    before = sorted(tmp_path.iterdir())
+    write = checkpoint.write_bundle
+
+    def full(path: Path, *parts: object) -> None:
+        if path.name.startswith("step"):
+            raise OSError(28, "No space left on device")
+        write(path, *parts)  # pyright: ignore[reportArgumentType]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "write_bundle", full)
+        with pytest.raises(OSError, match="No space"):
+            files.write(8, snapshot(8))
+    assert sorted(tmp_path.iterdir()) == before
+    files.write(9, snapshot(9))
+    found = CheckpointFolder(tmp_path).latest(RING)
+    assert found is not None
+    np.testing.assert_array_equal(found.ring["x"], snapshot(9).ring["x"])
+
+
 def test_pieces_that_others_removed_are_written_again(tmp_path: Path) -> None:
     """By a cleaner of old files, say: what is written now is whole all the same."""
     files = CheckpointFolder(tmp_path)

@@ -11,7 +11,7 @@ import pytest
 from bayesbellman.runs.folder import OURS
 from bayesbellman.runs.json_files import write_json
 from bayesbellman.runs.live_folder import list_as_ours, live_folder, refuse_if_unusable_or_in_use
-from bayesbellman.runs.lock import LOCK, InUse
+from bayesbellman.runs.lock import LOCK, InUse, is_held, locked
 from bayesbellman.runs.metrics import MetricsFile, read_metrics
 from bayesbellman.runs.stopping import beside
 
@@ -137,3 +137,23 @@ def test_work_beside_gives_its_result_or_its_error() -> None:
     assert beside(threading.current_thread) is not threading.current_thread()
     with pytest.raises(ZeroDivisionError):
         beside(lambda: 1 / 0)
+
+
+def test_a_lock_that_its_holder_has_removed_is_not_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who had opened the file before it was removed would hold a lock that nobody else can see."""
+    opened, wait = Path.open, []
+
+    def late(path: Path, *arguments: object, **more: object) -> object:
+        file = opened(path, *arguments, **more)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        if not wait and path.name == LOCK:
+            wait.append(path)
+            path.unlink()  # by the holder, who has ended
+        return file
+
+    monkeypatch.setattr(Path, "open", late)
+    with locked(tmp_path):
+        assert wait
+        assert is_held(tmp_path)
+        with pytest.raises(InUse), locked(tmp_path):
+            pass
+    assert not is_held(tmp_path)

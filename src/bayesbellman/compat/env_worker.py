@@ -85,7 +85,8 @@ def space_message(space: Any) -> dict[str, Any]:
 
 def serve(connection: Connection, make: Callable[[], Any]) -> None:
     """Make the environment and do as told, until told to close or left alone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that trains
+    for stop in (signal.SIGINT, signal.SIGTERM):  # Ctrl-C, or a batch system's end of time, is for the one that trains
+        signal.signal(stop, signal.SIG_IGN)
     try:
         env = make()
         unwrapped, spec = getattr(env, "unwrapped", env), getattr(env, "spec", None)

@@ -352,6 +352,11 @@ class Agent(abc.ABC):
         return self._env.name
 
     @property
+    def env_described(self) -> str:
+        """Its name; of one without, what else tells it from others"""
+        return self._env.described
+
+    @property
     def env_id(self) -> str | None:
         """By which ours or Gymnasium's environments are known; it may have been made with arguments or wrappers"""
         return self._env.env_id

@@ -27,6 +27,8 @@ FREE = "free:"
 """Before the names of arrays that may have any shape"""
 SHARE = 0.02
 """Of the time, at most, that checkpoints may take where no number of steps is given"""
+MOST_FAILURES = 3
+"""So many checkpoints in a row may find no room before learning stops"""
 
 MAY_CHANGE = ("device", "bad_values", "on_env_error", "env_restarts", "env_timeout")
 """Settings that a run may go on without: where it computes, and what becomes of an environment's faults. Who learns of
@@ -70,6 +72,8 @@ class Checkpoints(Callback):
         self.every, self.seconds, self.share = every, seconds, share
         self.just_written: Path | None = None
         self._saved_steps, self._saved_at, self._cost = 0, time.monotonic(), 0.0
+        self._failures = 0
+        """In a row"""
         self._player: weakref.ref[AbstractPlayer] | None = None
         """Whose replay the last one has"""
 
@@ -79,7 +83,22 @@ class Checkpoints(Callback):
         return time.monotonic() - self._saved_at >= max(self.seconds, self._cost / self.share)
 
     def on_chunk(self, agent: "Agent", progress: Progress) -> None:
-        self.just_written = self.save(agent) if self.due(agent) else None
+        """A disk that is full for a while costs a warning; the last checkpoint stays."""
+        self.just_written = None
+        if not self.due(agent):
+            return
+        try:
+            self.just_written, self._failures = self.save(agent), 0
+        except (FileExistsError, NotADirectoryError):  # for good
+            raise
+        except OSError as error:
+            self._failures += 1
+            self._saved_steps, self._saved_at = agent.num_timesteps, time.monotonic()  # the next try is when one is due
+            if self._failures > MOST_FAILURES:
+                raise
+            left = MOST_FAILURES - self._failures
+            words = f"no checkpoint could be written at step {agent.num_timesteps:,} ({error}); training goes on"
+            warn(f"{words}, {left} more such in a row and it stops", CheckpointWarning)
 
     def save(self, agent: "Agent", facts: Mapping[str, Any] | None = None) -> Path:
         """A checkpoint now, whether one is due or not. ``facts``: more to keep with it, as JSON can hold it."""
@@ -111,7 +130,7 @@ class Checkpoints(Callback):
         where another version of this package wrote it.
         """
         tell = say if say is not None else (lambda words: warn(words, CheckpointWarning))
-        self.files.collect()
+        self.files.drop_scratch()
         player = agent.player
         empty = player.replay
         found = self.files.latest(ring_of(named_arrays(empty.ring)), tell)
@@ -127,6 +146,7 @@ class Checkpoints(Callback):
             raise Mismatch(f"the checkpoint in {self.files.folder} does not fit this agent: {error}") from error
         replay = Replay(ring, jnp.asarray(found.stored, empty.stored.dtype))
         remark = player.resume(Carried(tree, free), replay, int(found.facts["steps"]))
+        self.files.collect()
         self._player = weakref.ref(player)
         if remark is not None:
             tell(remark)
@@ -140,7 +160,7 @@ def identity(agent: "Agent") -> dict[str, Any]:
     return {
         "format": FORMAT,
         "agent": type(agent).__name__,
-        "env": agent.env_name,
+        "env": agent.env_described,
         "settings": {name: value for name, value in agent.settings().items() if name not in MAY_CHANGE},
         "x64": bool(jax.config.jax_enable_x64),  # pyright: ignore[reportAttributeAccessIssue]
         "random keys": str(jax.config.jax_default_prng_impl),  # pyright: ignore[reportAttributeAccessIssue]

@@ -77,6 +77,11 @@ class Opened:
         space = spaces.action
         self.action_shape = (space.size,) if isinstance(space, Box) and action_shape is None else action_shape or ()
 
+    @property
+    def described(self) -> str:
+        """The name; of one without, its settings if it is ours, and what Gymnasium's calls itself."""
+        return self.name or (self.host.name if self.compiled is None else repr(self.compiled))
+
     def close(self) -> None:
         """Of Gymnasium's environments those that were made here; one that was passed is its owner's to close."""
         if self.host is not None and self.made_here:

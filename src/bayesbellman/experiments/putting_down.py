@@ -69,7 +69,7 @@ class PutDown:
 
     def take_up(self, fresh: TrainState) -> TakenUp | None:
         """The last that was put down, in place of runs that have just begun; None if nothing was."""
-        self.files.collect()
+        self.files.drop_scratch()
         try:
             found = self.files.latest(ring_of(_by_transition(fresh.replay)))
         except Corrupt as error:

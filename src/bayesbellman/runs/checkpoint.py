@@ -67,7 +67,12 @@ class CheckpointFolder:
         facts["replay_number"] = self._replay
         shapes = {name: [kind, list(shape)] for name, (kind, shape) in ring_of(snapshot.ring).items()}
         path = self.folder / _step_name(step)
-        write_bundle(path, snapshot.arrays, {**facts, "ring": shapes, "run": dict(snapshot.facts)})
+        try:
+            write_bundle(path, snapshot.arrays, {**facts, "ring": shapes, "run": dict(snapshot.facts)})
+        except OSError:
+            for piece in set(pieces) - set(self._pieces):  # on a full disk it would be in the way
+                (self.folder / _piece_name(*piece, self._replay)).unlink(missing_ok=True)
+            raise
         self._pieces, self._known = pieces, True
         self.collect()
         return path
@@ -167,8 +172,15 @@ class CheckpointFolder:
                 ring[name][held % capacity] = array[held - start]
         return ring
 
+    def drop_scratch(self) -> None:
+        """Remove what a killed process was about to write."""
+        for path in self.folder.iterdir() if self.folder.is_dir() else ():
+            if SCRATCH.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
     def collect(self) -> None:
-        """Remove what no kept checkpoint needs, and what a killed process was about to write."""
+        """Remove what no kept checkpoint needs. The last must be known to be whole: older ones may be all there is."""
+        self.drop_scratch()
         if not self.folder.is_dir():
             return
         steps = self.steps()
@@ -184,7 +196,7 @@ class CheckpointFolder:
             found = STEP.fullmatch(path.name)
             old_step = found is not None and int(found[1]) not in kept
             old_piece = PIECE.fullmatch(path.name) is not None and path.name not in needed
-            if old_step or old_piece or SCRATCH.fullmatch(path.name):
+            if old_step or old_piece:
                 path.unlink(missing_ok=True)
 
 
