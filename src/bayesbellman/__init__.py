@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bayesbellman._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from bayesbellman.core.errors import Diverged as Diverged
     from bayesbellman.core.errors import (
         JitterWarning as JitterWarning,
     )
@@ -40,6 +41,7 @@ _PUBLIC = {
     "Checkpoints": "bayesbellman.doors.checkpoints",
     "LinearBBO": "bayesbellman.doors.linear",
     "NeuralBBO": "bayesbellman.doors.neural",
+    "Diverged": "bayesbellman.core.errors",
     "RankDeficientWarning": "bayesbellman.core.errors",
     "JitterWarning": "bayesbellman.core.errors",
 }
@@ -52,6 +54,7 @@ __all__ = [
     "BootDQN",
     "Callback",
     "Checkpoints",
+    "Diverged",
     "JitterWarning",
     "LinearBBO",
     "NeuralBBO",

@@ -207,7 +207,7 @@ def test_divergence_is_named_and_costs_nothing() -> None:
     model = bb.NeuralBBO(**{**FAST, "steps": 20}).fit(X, REWARDS, X_NEXT, GAMMA)
     before = model.predict(X)
     model.set_params(upper_rate=1e18, lower_rate=1e18)
-    with pytest.raises(FloatingPointError, match=r"training diverged at step \d+: .* Lower upper_rate or lower_rate"):
+    with pytest.raises(bb.Diverged, match=r"training diverged at step \d+: .* Lower upper_rate or lower_rate"):
         model.fit(X, REWARDS, X_NEXT, GAMMA)
     np.testing.assert_array_equal(model.predict(X), before)
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from bayesbellman.core.errors import NotFittedError
+from bayesbellman.core.errors import Diverged, NotFittedError
 from bayesbellman.doors import checks
 from bayesbellman.doors.neural_fit import (
     Data,
@@ -272,7 +272,7 @@ class NeuralBBO(Parameters):
             losses.append(np.asarray(loss, dtype=np.float64))
             if not np.isfinite(losses[-1]).all():
                 step = done + int(np.flatnonzero(~np.isfinite(losses[-1]))[0])
-                raise FloatingPointError(
+                raise Diverged(
                     f"training diverged at step {step}: the loss is not finite. Lower upper_rate or lower_rate, or"
                     " raise lower_steps or prior_weight; the estimator is as it was before"
                 )
