@@ -209,15 +209,15 @@ def test_solved_is_above_500_ten_times_at_the_end() -> None:
 
 
 def test_disagreement_that_collapses_is_drawn_on_a_logarithmic_scale() -> None:
-    """On a linear scale all moments but the first would be blank."""
+    """On a linear scale all moments but the first would be blank. What is large is written out."""
     arrays = faked(["BAC"], 1, curves(False))
     labels = []
-    for factor in (1.0, 1_000.0):
-        spread = np.ones((len(arrays["moments"]), 1, *PLANE.shape), np.float32)
-        spread[0] = factor
+    for first, later in ((1.0, 1.0), (240.0, 240.0), (1_000.0, 1.0)):
+        spread = np.full((len(arrays["moments"]), 1, *PLANE.shape), later, np.float32)
+        spread[0] = first
         figure = draw_support("BAC", PLANE, {**arrays, "spread": spread}, 0)
         labels.append(figure.axes[len(spread)].get_ylabel().splitlines()[:2])
-    assert labels == [["disagreement,", "0 to 1"], ["disagreement,", "1 to 1,000 (log)"]]
+    assert labels == [["disagreement,", words] for words in ("0 to 1", "0 to 240", "1 to 1,000 (log)")]
 
 
 def test_disagreement_within_a_decade_can_be_read_off() -> None:

@@ -135,9 +135,13 @@ def _scale(spread: Float[np.ndarray, "M A V"]) -> tuple[Normalize, str]:
     peaks = finite.max(axis=(1, 2), initial=1e-6)
     largest = float(peaks.max(initial=1e-6))
     if len(peaks) == 0 or largest <= FAR_APART * peaks.min():
-        return Normalize(0, largest), f"0 to {largest:.2g}"
+        return Normalize(0, largest), f"0 to {_short(largest)}"
     least = float(finite[finite > 0].min())
-    return LogNorm(least, largest), f"{least:.2g} to {largest:,.0f} (log)"
+    return LogNorm(least, largest), f"{_short(least)} to {_short(largest)} (log)"
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
 
 
 def _image(axes, values: Shaped[np.ndarray, "A V"], extent: tuple[float, float, float, float], norm) -> None:
