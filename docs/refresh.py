@@ -23,7 +23,7 @@ BLOCKS = {
     "pendulum": (ROOT / "docs" / "control_experiments.md", agents.pendulum),
     "control_speed": (ROOT / "docs" / "control.md", agents.control_speed),
     "mountain_car": (ROOT / "docs" / "control_experiments.md", mountain_car.mountain_car),
-    "mountain_car_default": (ROOT / "docs" / "control_experiments.md", mountain_car.mountain_car_default),
+    "mountain_car_paper_rate": (ROOT / "docs" / "control_experiments.md", mountain_car.mountain_car_paper_rate),
     "mountain_car_sensitivity": (
         ROOT / "docs" / "control_experiments.md",
         mountain_car.mountain_car_sensitivity,

@@ -3,31 +3,27 @@
 from pathlib import Path
 
 from blocks.reading import RESULTS, facts, head, line, made_by, table_of
+from blocks.seed_by_seed import check_of, study_of
 
-PAPER = RESULTS / "mountain_car"
+OURS = RESULTS / "mountain_car"
+"""With the default recipe"""
+PAPER_RATE = RESULTS / "mountain_car_paper_rate"
 """RP-BBAC and BAC at the paper's learning rate, 3e-4, with the entropy bonus and without"""
-OURS = RESULTS / "mountain_car.part" / "so-far"
-"""With the default recipe; the study is not finished"""
 
 
 def mountain_car() -> str:
-    """Who solved it at the paper's rate, when, and whether it stayed solved; target entropies; what the check says."""
-    from bayesbellman.experiments.checking import judge
+    """Who solved it, when, and whether it stayed solved; target entropies; what the check says."""
     from bayesbellman.experiments.mountain_car import ARTEFACT
 
-    entropies = table_of(PAPER / "entropies.csv")
-    lines = [*_agents(PAPER), "", *head(list(entropies[0])), *(line(row.values()) for row in entropies)]
-    verdicts = judge(ARTEFACT.expected(), ARTEFACT.cells(PAPER))
-    agree = sum(verdict.ok for verdict in verdicts)
-    lines += ["", f"`bbo check mountain-car`: {agree} of {len(verdicts)} agree with the paper. {_study(PAPER)}"]
-    return "\n".join(lines)
+    entropies = table_of(OURS / "entropies.csv")
+    lines = [*_agents(OURS), "", *head(list(entropies[0])), *(line(row.values()) for row in entropies)]
+    made = f"{check_of(ARTEFACT, OURS)} {study_of(OURS, 'bbo reproduce mountain-car')}"
+    return "\n".join([*lines, "", made])
 
 
-def mountain_car_default() -> str:
-    """With the default recipe: those agents whose runs have ended."""
-    origin = facts(OURS / "provenance.json")
-    left = ", ".join(origin["settings"]["agents"][int(job)] for job in origin["unfinished"])
-    return "\n".join([*_agents(OURS), "", f"{_study(OURS, 'written up by ')} Not finished: {left}."])
+def mountain_car_paper_rate() -> str:
+    """At the paper's learning rate."""
+    return "\n".join([*_agents(PAPER_RATE), "", study_of(PAPER_RATE, "bbo reproduce mountain-car")])
 
 
 def _agents(folder: Path) -> list[str]:
@@ -46,14 +42,6 @@ def _agents(folder: Path) -> list[str]:
         parts = (row["agent"], row["seeds"], row["solved"], row["steps to solve, median"], share)
         lines.append(line((*parts, row["solved at the end"], row["mean"])))
     return lines
-
-
-def _study(folder: Path, how: str = "") -> str:
-    """What made it, in words. ``how``, where the command that is recorded is not the one that ran the agents."""
-    origin = facts(folder / "provenance.json")
-    size = origin["settings"]["size"]
-    seeds = f"seeds 0 to {size['seeds'] - 1}, {size['steps']:,} steps; {size['episodes']} episodes each time"
-    return f"{how.capitalize()}{made_by(origin)}; {seeds}."
 
 
 def mountain_car_sensitivity() -> str:

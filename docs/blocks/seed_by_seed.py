@@ -5,6 +5,9 @@ from pathlib import Path
 
 from blocks.reading import Row, facts, head, line, table_of
 
+from bayesbellman.experiments.artefact import Artefact
+from bayesbellman.experiments.checking import judge
+
 
 def rows_by_group(*tables: Path) -> dict[str, list[Row]]:
     """Rows of these tables by agent, or whatever their groups are."""
@@ -41,6 +44,13 @@ def study_of(folder: Path, command: str) -> str:
     words = f"`{command}`, seeds 0 to {size['seeds'] - 1}, {size['steps']:,} steps"
     words += f", commit {made['commit']}, {made['machine']}, {made['seconds'] / 60:.1f} minutes."
     return words + (f" Not finished: {', '.join(made['unfinished'])}." if made.get("unfinished") else "")
+
+
+def check_of(artefact: Artefact, folder: Path, claims: str = "the paper") -> str:
+    """What its check says, in words."""
+    verdicts = judge(artefact.expected(), artefact.cells(folder))
+    agree = sum(verdict.ok for verdict in verdicts)
+    return f"`bbo check {artefact.name}`: {agree} of {len(verdicts)} agree with {claims}."
 
 
 def steps_of(folder: Path) -> str:

@@ -5,10 +5,9 @@ from pathlib import Path
 from blocks.cartpole import POLES
 from blocks.mountain_car import OURS
 from blocks.reading import RESULTS, facts, head, line, made_by, table_of
-from blocks.seed_by_seed import rows_by_group, run_table, steps_of, study_of
+from blocks.seed_by_seed import check_of, rows_by_group, run_table, steps_of, study_of
 
 from bayesbellman.experiments.artefact import Artefact
-from bayesbellman.experiments.checking import judge
 from bayesbellman.experiments.sparse.baseline import SAC, SAC_AT_OURS
 from bayesbellman.experiments.sparse_tasks.tasks import TASKS
 
@@ -49,9 +48,7 @@ def acrobot_starts() -> str:
 def _study(what: str, folder: Path, artefact: Artefact) -> str:
     """Every run, what made it, and what the check says."""
     lines = run_table(what, rows_by_group(folder / "runs.csv"), STEPS)
-    verdicts = judge(artefact.expected(), artefact.cells(folder))
-    agree = sum(verdict.ok for verdict in verdicts)
-    said = f"`bbo check {artefact.name}`: {agree} of {len(verdicts)} agree with what was claimed beforehand."
+    said = check_of(artefact, folder, "what was claimed beforehand")
     return "\n".join([*lines, "", f"{said} {study_of(folder, f'bbo reproduce {artefact.name}')}"])
 
 
@@ -73,7 +70,7 @@ def where_it_helps() -> str:
     stock = _solved(STOCK, "", "agent", "runs")
     lines.append(line(["cart-pole, the Control Suite's sparse reward", steps_of(STOCK), *stock]))
     names = [folder.relative_to(RESULTS) for folder in (RESULTS / "deep_sea", OURS, POLES, UNTUNED, STOCK)]
-    links = ", ".join(f"[{name.parts[0]}](../results/{name}/report.md)" for name in names)
+    links = ", ".join(f"[{name}](../results/{name}/report.md)" for name in names)
     note = "Of SAC at its own learning rate and at RP-BBAC's, the one with more solved runs."
     return "\n".join([*lines, "", f"{note} Commands, commits, machines and seeds: {links}."])
 

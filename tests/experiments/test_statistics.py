@@ -93,7 +93,7 @@ def test_the_committed_intervals_of_mountain_car_come_out_again() -> None:
             final[row["agent"]].append(float(row["final_return"]))
     with (RESULTS / "summary.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 5
+    assert len(rows) == 6
     for row in rows:
         values = np.array(final[row["agent"]])
         low, high = bootstrap_interval(values)
