@@ -220,6 +220,14 @@ def test_disagreement_that_collapses_is_drawn_on_a_logarithmic_scale() -> None:
     assert labels == [["disagreement,", words] for words in ("0 to 1", "0 to 240", "1 to 1,000 (log)")]
 
 
+def test_a_single_member_is_drawn_without_disagreement() -> None:
+    """A row of blank maps would say nothing."""
+    arrays = faked(["members 1"], 1, curves(False))
+    figure = draw_support("members 1", PLANE, {**arrays, "spread": np.zeros_like(arrays["spread"])}, 0)
+    assert len(figure.axes) == len(arrays["moments"])
+    assert "visits" in figure.axes[0].get_ylabel()
+
+
 def test_disagreement_within_a_decade_can_be_read_off() -> None:
     """The logarithmic axis begins at 0: around such curves alone it would have one tick, or none."""
     arrays = faked(["RP-BBAC"], 2, curves(True, False))

@@ -58,7 +58,7 @@ def summary_row(name: str, found: Arrays) -> tuple:
 def draw(results: dict[str, Arrays]) -> Figure:
     """A panel per agent: every seed faint, the interquartile mean bold; then how many seeds are solved by when."""
     with style():
-        figure = Figure(figsize=(2.4 * (len(results) + 1), 2.7))
+        figure = Figure(figsize=(2.4 * (len(results) + 1), 2.9))
         panels = figure.subplots(1, len(results) + 1, squeeze=False)[0]
         last = panels[-1]
         for axes, (name, found) in zip(panels, results.items(), strict=False):
@@ -67,7 +67,7 @@ def draw(results: dict[str, Arrays]) -> Figure:
             middle = [interquartile_mean(row) for row in means]
             axes.plot(thousands, middle, color=COLOURS[name], lw=2)
             axes.axhline(SOLVED, color=FAINT, lw=0.8, ls=":")
-            axes.set_title(f"{name}, n = {means.shape[1]}")
+            axes.set_title(f"{name}\nn = {means.shape[1]}")  # one line would not hold every name
             axes.set_ylim(-105, 105)
             axes.set_xlabel("thousands of steps")
             first = solved_at(found)

@@ -110,21 +110,25 @@ def draw_rewards_in_the_end(groups: Mapping[str, Mapping[str, np.ndarray]]) -> F
 
 def draw_support(title: str, plane: Plane, found: Arrays, run: int) -> Figure:
     """A column for each moment: states visited until then (top), members' disagreement with all else at rest
-    (bottom)."""
+    (bottom), unless there is none: a single member never disagrees."""
     moments, visits, spread = found["moments"], found["visits"][:, run], found["spread"][:, run]
     extent = (-plane.across.most, plane.across.most, -plane.up.most, plane.up.most)
     with style():
-        figure = Figure(figsize=(0.6 + 2.1 * len(moments), 4.2))
+        rows = 2 if np.any(spread > 0) else 1
+        figure = Figure(figsize=(0.6 + 2.1 * len(moments), 0.6 + 1.8 * rows))
         figure.suptitle(title)
-        panels = figure.subplots(2, len(moments), squeeze=False, sharex=True, sharey=True)
-        norm, scale = _scale(spread)
+        panels = figure.subplots(rows, len(moments), squeeze=False, sharex=True, sharey=True)
         for column, moment in enumerate(moments):
-            top, bottom = panels[0, column], panels[1, column]
+            top = panels[0, column]
             _image(top, np.where(visits[column] > 0, visits[column], np.nan), extent, LogNorm(1, visits.max() + 1))
-            _image(bottom, spread[column], extent, norm)
             top.set_title(f"{int(moment):,} steps, {np.mean(visits[column] > 0):.0%}")
-            bottom.set_xlabel(plane.across.label)
+            panels[-1, column].set_xlabel(plane.across.label)
         panels[0, 0].set_ylabel(f"visits\n{plane.up.label}")
+        if rows == 1:
+            return figure
+        norm, scale = _scale(spread)
+        for axes, image in zip(panels[1], spread, strict=True):
+            _image(axes, image, extent, norm)
         panels[1, 0].set_ylabel(f"disagreement,\n{scale}\n{plane.up.label}")  # a line of its own: some scales are long
         return figure
 
