@@ -86,7 +86,7 @@ def test_double_targets_by_hand() -> None:
 
 
 def test_without_prior_functions_the_networks_stand_alone() -> None:
-    agent = BootDQN(prior="anchored", prior_scale=0.0, **TINY)
+    agent = BootDQN(prior="none", **TINY)
     state = started(agent)
     assert state.posterior.priors is None
     state = eqx.tree_at(lambda s: s.omega, state, constant(state.omega, [[1.0, 3.0, 5.0], [7.0, 8.0, 30.0]]))
@@ -238,6 +238,9 @@ def test_what_is_logged() -> None:
         ({"ensemble_size": 0}, "ensemble_size is 0"),
         ({"bootstrap": 0.0}, "bootstrap is 0"),
         ({"target_period": 0}, "target_period is 0"),
+        ({"epsilon": float("nan")}, "epsilon is nan; accepted is a number from 0 to 1"),
+        ({"epsilon": 2.0}, "epsilon is 2.0"),
+        ({"target_noise": -1.0}, "target_noise is -1.0; accepted is a finite number >= 0"),
     ],
 )
 def test_bad_settings_are_named(settings: dict, words: str) -> None:

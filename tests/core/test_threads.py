@@ -11,7 +11,7 @@ from bayesbellman.core import threads
 
 @pytest.fixture
 def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_cores", lambda: 4)
+    monkeypatch.setattr(threads, "cores", lambda: 4)
 
 
 def test_ranges_cover_everything_once_and_in_order(four_cores: None) -> None:
@@ -41,7 +41,7 @@ def test_one_core_or_no_threadpoolctl_is_one_range(four_cores: None, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(builtins, "__import__", without_threadpoolctl)
         assert threads.split_among_cores(lambda start, stop: (start, stop), 1000, 10) == [(0, 1000)]
-    monkeypatch.setattr(threads, "_cores", lambda: 1)
+    monkeypatch.setattr(threads, "cores", lambda: 1)
     assert threads.split_among_cores(lambda start, stop: (start, stop), 1000, 10) == [(0, 1000)]
 
 

@@ -162,7 +162,7 @@ def test_an_empty_list_of_seeds_is_named(x64: None) -> None:
         ),
         (
             "posterior.randomised_prior import RandomisedPrior; RandomisedPrior(None, 2, 'centred')",
-            "prior is 'centred'; accepted are 'anchored' and 'function'",
+            "prior is 'centred'; accepted are 'anchored', 'function', 'none'",
         ),
         ("evaluation.lstd import LSTDPlus; LSTDPlus(3, 1.0, 0.0, 'x')", "weighting is 'x'; accepted are everything,"),
     ],

@@ -30,6 +30,7 @@ from bayesbellman.doors.settings import chosen_device, setting_names
 from bayesbellman.envs.mountain_car import MountainCar
 from bayesbellman.experiments.training.plan import prior_words
 from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
+from bayesbellman.runs.trees import named_arrays
 
 CAR = "MountainCarContinuous-v0"
 PAPERS = {"recipe": "paper"}
@@ -245,6 +246,35 @@ def test_gymnasium_environments_learn_through_the_host_loop() -> None:
     assert returns.shape == (1,)  # episodes of 200 steps
     assert agent.evaluate(1).shape == (1,)
     assert agent.spaces.action.size == 1
+
+
+class NothingToLearnFrom(gymnasium.Env):
+    """Every reward is nan."""
+
+    observation_space = gymnasium.spaces.Box(-1.0, 1.0, (1,))
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,))
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple:
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: np.ndarray) -> tuple:
+        return np.zeros(1, np.float32), float("nan"), False, False, {}
+
+
+def test_where_every_transition_is_dropped_nothing_is_learnt() -> None:
+    with pytest.warns(UserWarning, match="reward is nan"):
+        agent = bb.SACStar(NothingToLearnFrom, bad_values="drop", **SIZES)
+    before = {name: np.array(array) for name, array in named_arrays(agent.player.agent_state).items()}
+    with pytest.warns(UserWarning, match="the transition was dropped; this is said once"):
+        agent.learn(SIZES["warmup"] + 5)
+    for name, now in named_arrays(agent.player.agent_state).items():
+        np.testing.assert_array_equal(before[name], now)
+
+
+def test_the_largest_seed_has_evaluations_of_its_own() -> None:
+    agent = bb.SACStar(MountainCar(time_limit=3), seed=2**32 - 1, **SIZES)
+    assert agent.evaluation_seed == 9_999
+    assert agent.evaluate(1).shape == (1,)
 
 
 def test_several_environments_side_by_side() -> None:

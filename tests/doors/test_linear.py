@@ -125,7 +125,7 @@ def test_fit_crosses_its_own_blocks_unnoticed(monkeypatch: pytest.MonkeyPatch) -
     whole = bb.LinearBBO().fit(**d)
     monkeypatch.setattr(transitions, "BLOCK_NUMBERS", 1)  # blocks of 1,024 rows
     np.testing.assert_allclose(bb.LinearBBO().fit(**d).omega_, whole.omega_, rtol=1e-12)
-    monkeypatch.setattr(threads, "_cores", lambda: 3)  # and workers of 2,048 rows or more
+    monkeypatch.setattr(threads, "cores", lambda: 3)  # and workers of 2,048 rows or more
     np.testing.assert_allclose(bb.LinearBBO().fit(**d).omega_, whole.omega_, rtol=1e-12)
 
 

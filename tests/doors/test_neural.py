@@ -203,6 +203,24 @@ def test_scikit_learn_s_conventions() -> None:
         model.set_params(layers=2)
 
 
+def test_set_params_takes_effect_at_the_next_fit() -> None:
+    """A fit keeps its members and its noise; only how it is trained on may change on the way."""
+    settings = {**FAST, "steps": 20, "posterior": "randomised_prior", "num_members": 2}
+    model = bb.NeuralBBO(**settings).fit(X, REWARDS, X_NEXT, GAMMA)
+    _, deviation = model.predict(X, return_std=True)
+    drawn = model.sample(0, 200)(X[:1])
+    model.set_params(posterior="map", num_members=20, hidden=(4,), noise_variance=9.0, seed=5, steps=30)
+    np.testing.assert_array_equal(model.predict(X, return_std=True)[1], deviation)
+    np.testing.assert_array_equal(model.sample(0, 200)(X[:1]), drawn)
+    assert model.partial_fit(X[:50], REWARDS[:50], X_NEXT[:50], GAMMA).steps_ == 50
+    twin = bb.NeuralBBO(**settings).fit(X, REWARDS, X_NEXT, GAMMA).set_params(steps=30)
+    again = twin.partial_fit(X[:50], REWARDS[:50], X_NEXT[:50], GAMMA)
+    np.testing.assert_array_equal(model.predict(X), again.predict(X))
+    assert model.fit(X, REWARDS, X_NEXT, GAMMA).losses_.shape == (30,)
+    with pytest.raises(ValueError, match="return_std=True needs members"):
+        model.predict(X, return_std=True)
+
+
 def test_divergence_is_named_and_costs_nothing() -> None:
     model = bb.NeuralBBO(**{**FAST, "steps": 20}).fit(X, REWARDS, X_NEXT, GAMMA)
     before = model.predict(X)

@@ -11,14 +11,14 @@ from tests.sizes import EPISODES, MEMBERS, SIZES
 from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training
 from bayesbellman.envs.mountain_car import MountainCar
-from bayesbellman.experiments.artefact import Arrays, Done, Request
+from bayesbellman.experiments.artefact import Arrays, Done, Request, slug
 from bayesbellman.experiments.checking import judge
 from bayesbellman.experiments.control_demo import analysis as demo_analysis
 from bayesbellman.experiments.control_demo.sweep import DemoHistory, DemoSettings, run_agent
 from bayesbellman.experiments.control_runs import run_seeds
 from bayesbellman.experiments.mountain_car import ARTEFACT
 from bayesbellman.experiments.mountain_car.analysis import solved_at
-from bayesbellman.experiments.mountain_car.sweep import AGENTS, ENTROPIES, STUDY, job_name, plan
+from bayesbellman.experiments.mountain_car.sweep import AGENTS, ENTROPIES, STUDY, plan
 from bayesbellman.experiments.registry import artefact
 from bayesbellman.experiments.state_support import ARTEFACT as SUPPORT
 from bayesbellman.experiments.state_support.pictures import CELLS, counts, draw_support, scale_of
@@ -90,8 +90,8 @@ def test_solved_is_the_first_evaluation_above_ninety(tmp_path: Path) -> None:
     still = np.full((4, 25), -1.0)
     results = {"RP-BBAC": found, "SAC": faked("SAC", still), STUDY: faked(STUDY, still[:, :7])}
     done = Done(
-        {job_name(name): result for name, result in results.items()},
-        {job_name("BAC"): "RuntimeError: out of memory"},
+        {slug(name): result for name, result in results.items()},
+        {slug("BAC"): "RuntimeError: out of memory"},
     )
     text = ARTEFACT.analyse(plan(Request()), done, tmp_path)
     assert "out of memory" in text
@@ -106,10 +106,16 @@ def test_solved_is_the_first_evaluation_above_ninety(tmp_path: Path) -> None:
     assert verdicts["paper's five", "SAC"].ok
     assert not verdicts["paper's five", "SAC*"].ok  # missing
     assert not verdicts["paper's five", "BAC"].ok
-    done.results[job_name("BAC")] = faked("BAC", still)
+    done.results[slug("BAC")] = faked("BAC", still)
     ARTEFACT.analyse(plan(Request()), Done(done.results, {}), tmp_path)
     (verdict,) = (v for v in judge(ARTEFACT.expected(), ARTEFACT.cells(tmp_path)) if "BAC" in v.address)
     assert verdict.ok  # as the paper has it
+    few = {slug(name): faked(name, still[:, :6]) for name in ("SAC", "BAC")}  # five and one more
+    ARTEFACT.analyse(plan(Request()), Done({**few, slug("RP-BBAC"): faked("RP-BBAC", still[:, :4] + 96)}, {}), tmp_path)
+    judged = {verdict.address: verdict.ok for verdict in judge(ARTEFACT.expected(), ARTEFACT.cells(tmp_path))}
+    assert judged["paper's five", "SAC"]
+    assert not judged["twenty more", "SAC"]  # one seed says nothing of twenty
+    assert not judged["paper's five", "RP-BBAC"]
     ARTEFACT.analyse(plan(Request(steps=20_000)), Done(done.results, {}), tmp_path)
     with pytest.raises(ValueError, match="have 20,000 steps each; what is claimed of mountain-car is about 100,000"):
         ARTEFACT.cells(tmp_path)  # SAC on none would be no wonder
@@ -147,7 +153,7 @@ def test_support_is_counted_and_drawn(tmp_path: Path) -> None:
         "steps": np.array([1_000, 2_000]),
     }
     wide = {**result, "agent": np.array("RP-BBAC"), "visited": rng.uniform([-1.2, -0.07], [0.6, 0.07], (2_400, 2))}
-    text = SUPPORT.analyse(planned, Done({"2": result, "0": wide}, {}), tmp_path)
+    text = SUPPORT.analyse(planned, Done({"sac": result, "rp-bbac": wide}, {}), tmp_path)
     assert "SAC" in text
     assert (tmp_path / "rp-bbac.png").exists()
     (verdict,) = [v for v in judge(SUPPORT.expected(), SUPPORT.cells(tmp_path)) if v.address[0] == "RP-BBAC"]

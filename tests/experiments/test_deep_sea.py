@@ -51,7 +51,7 @@ def test_agents_are_what_their_names_say() -> None:
         return agent(name, QUICK, numbers_of(name))
 
     assert made(FULL_AGENT).ensemble_size == QUICK.ensemble_size
-    assert (made(BASELINE).ensemble_size, made(BASELINE).prior, made(BASELINE).epsilon) == (1, "anchored", 0.05)
+    assert (made(BASELINE).ensemble_size, made(BASELINE).prior, made(BASELINE).epsilon) == (1, "none", 0.05)
     assert made("5 members").ensemble_size == 5
     assert made("no prior").prior_scale == 0
     assert made("no target parameters").target_smoothing == 1

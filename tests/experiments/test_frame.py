@@ -87,7 +87,7 @@ def test_a_disk_that_stays_full_ends_a_study(tmp_path: Path, monkeypatch: pytest
             super().append(name)
 
     monkeypatch.setattr(toy, "ran", Slowly())
-    monkeypatch.setattr(running.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(running, "cores", lambda: 1)
     full_disk(monkeypatch, times=np.inf)
     with pytest.raises(OSError, match=r"must be done again, .* make room, and the same command goes on"):
         make(tmp_path / "out", seeds=40)

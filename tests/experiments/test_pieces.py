@@ -15,7 +15,7 @@ from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training
 from bayesbellman.core.types import Transition
 from bayesbellman.envs.cartpole import CartPole
-from bayesbellman.experiments import work_folder
+from bayesbellman.experiments import running, work_folder
 from bayesbellman.experiments.artefact import Artefact, Desk, Done, Job, Paused, Plan, Request
 from bayesbellman.experiments.control_runs import PausedRuns, Runs, result_of, run_seeds
 from bayesbellman.experiments.running import TimeLimit, reproduce, run_plan
@@ -167,8 +167,14 @@ def test_what_is_killed_before_it_has_written_anything_begins_again(tmp_path: Pa
     work = tmp_path / "out.part"
     work.mkdir()
     (work / ".lock").touch()
+    (work / ".settings.json.123.tmp").write_text("{")  # killed while it wrote its first file
     assert reproduce(toy.TOY, Request(seeds=4), tmp_path / "out", overwrite=False, say=print).complete
     assert not work.exists()
+
+
+def test_jobs_at_a_time_are_no_more_than_the_cores_that_we_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "cores", lambda: 1)
+    assert running._side_by_side(toy.plan(Request(seeds=4))) == 1
 
 
 def test_what_is_recorded_of_paused_runs_is_a_result_so_far(whole: Runs) -> None:

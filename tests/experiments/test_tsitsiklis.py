@@ -9,7 +9,7 @@ import pytest
 
 from bayesbellman.envs.finite import tsitsiklis_triangle
 from bayesbellman.experiments import checking
-from bayesbellman.experiments.artefact import Done, Request
+from bayesbellman.experiments.artefact import Done, Request, slug
 from bayesbellman.experiments.tsitsiklis import ARTEFACT
 from bayesbellman.experiments.tsitsiklis.analysis import analyse, rms
 from bayesbellman.experiments.tsitsiklis.flow import flow, flows, lower_solution
@@ -86,10 +86,9 @@ def test_claims_hold_in_the_committed_results() -> None:
 
 def test_claims_can_fail(tmp_path: Path) -> None:
     asked = plan(Request(quick=True))
-    names = list(METHODS)
-    paths = {str(i): {"omega": np.linspace(0.0, 5.0, 11)} for i in range(len(names))}  # all away from V = 0
-    text = analyse(asked, Done(paths, {"7": "lost"}), tmp_path)
-    assert "Job 7 failed: lost" in text
+    paths = {slug(name): {"omega": np.linspace(0.0, 5.0, 11)} for name in METHODS}  # all away from V = 0
+    text = analyse(asked, Done(paths, {"tdc": "lost"}), tmp_path)
+    assert "Job tdc failed: lost" in text
     verdicts = {v.address[0]: v.ok for v in checking.judge(ARTEFACT.expected(), ARTEFACT.cells(tmp_path))}
     assert verdicts == {"BBO": False, "TDC": False, "GTD2": False, "TD(0)": True, "BBO, two timescales": True}
     (tmp_path / "summary.csv").write_text("method\nBBO\n", encoding="utf-8")

@@ -76,8 +76,14 @@ def test_before_data_it_is_the_prior(problem: dict) -> None:
 
 @pytest.mark.parametrize("name", ["prior_variance", "noise_variance"])
 def test_variances_must_be_positive(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name} is -1.0; accepted is a positive number"):
+    with pytest.raises(ValueError, match=f"{name} is -1.0; accepted is a .*number > 0"):
         ConjugatePosterior.isotropic(2, **{name: -1.0})
+
+
+def test_the_constructor_itself_refuses_noise_that_is_none() -> None:
+    for variance in (-1.0, 0.0, float("nan")):
+        with pytest.raises(ValueError, match=f"noise_variance is {variance}; accepted is a finite number > 0"):
+            ConjugatePosterior(np.zeros(2), np.eye(2), np.asarray(variance))
 
 
 def test_a_weight_counts_repetitions(problem: dict) -> None:

@@ -169,7 +169,36 @@ def fit_a_sine() -> None:
     assert drawn.shape == (40,)
 
 
+@pytest.mark.parametrize(("prior", "kept"), [("none", True), ("function", True), ("anchored", False)])
+def test_the_penalty_pulls_to_nothing_or_to_where_members_began(prior: str, kept: bool, x64: None) -> None:
+    """At the start a member is where it began, so only a penalty on its own size is felt."""
+    posterior = RandomisedPrior(member(prior_weight=2.0, prior_share=1.0), 3, prior)
+    state = posterior.init(KEY)
+    _, metrics = posterior.update(KEY, state, samples())
+    size = jnp.mean(jnp.sum(state.members.phi.weights**2, axis=1))
+    assert (state.priors is None) == (prior != "function")
+    np.testing.assert_allclose(metrics["loss"] - metrics["fit"], 2.0 * size if kept else 0.0, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"noise_variance": -1.0}, "noise_variance is -1.0; accepted is a finite number > 0"),
+        ({"noise_variance": 0.0}, "noise_variance is 0.0"),
+        ({"prior_weight": float("nan")}, "prior_weight is nan; accepted is a finite number >= 0"),
+        ({"prior_share": -0.1}, "prior_share is -0.1"),
+        ({"radius": 0.0}, "radius is 0.0; accepted is a number > 0, inf too"),
+        ({"step_size": float("inf")}, "step_size is inf"),
+    ],
+)
+def test_bad_settings_of_a_member_are_named(settings: dict, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        MAPEstimate(from_the_prior, optax.sgd(0.1), **settings)
+
+
 def test_bad_settings_are_named() -> None:
+    with pytest.raises(ValueError, match=r"noise_scale is -1\.0"):
+        RandomisedPrior(member(), 2, noise_scale=-1.0)
     with pytest.raises(ValueError, match="num_members is 0; accepted is a number >= 1"):
         RandomisedPrior(member(), 0)
     noisy = RandomisedPrior(member(), 2, target_noise=True)

@@ -32,13 +32,13 @@ class Reproduce:
     tasks: Names = None
     """Only these tasks. [default: all]"""
     methods: Names = None
-    """Only these methods. [default: all]"""
+    """Only these methods. [default: the study's]"""
     variants: Names = None
-    """Only these variants: as published, corrected, and so on. [default: all]"""
+    """Only these variants: as published, corrected, and so on. [default: the study's]"""
     sizes: Names = None
     """Only these sizes, 10 14 20 or 10..50. For deep-sea. [default: all]"""
     steps: OrNone[int] = None
-    """Steps of each run. For mountain-car, the studies of the cart-pole, sparse-tasks. [default: the study's]"""
+    """Steps of each run. For studies of MountainCar and the cart-pole, sparse-tasks. [default: the study's]"""
     minutes: OrNone[float] = None
     """Stop within this time and keep what there is; the same command goes on. [default: as long as it takes]"""
     jobs: Names = None

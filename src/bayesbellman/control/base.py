@@ -1,31 +1,35 @@
 """What every agent promises to the loop that trains it."""
 
 import abc
-import math
-from collections.abc import Callable
 from typing import Generic, TypeVar
 
 import equinox as eqx
 from jaxtyping import Array, Float, Int, Key, PyTree, Shaped
 
+from bayesbellman.core.limits import COUNT, FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, SHARE, Limit, refuse_beyond
 from bayesbellman.core.types import Metrics, Transition
 from bayesbellman.envs.spaces import Spaces
 from bayesbellman.nn.actors import TanhGaussian
 from bayesbellman.nn.scaling import Scaling
 
 State = TypeVar("State")
-LIMITS: dict[str, tuple[str, Callable[[float], bool]]] = {
-    "discount": ("a number from 0 to 1", lambda x: 0 <= x <= 1),
-    "learning_rate": ("a finite number > 0", lambda x: 0 < x < math.inf),
-    "target_smoothing": ("a number > 0 and <= 1", lambda x: 0 < x <= 1),
-    "prior_scale": ("a finite number >= 0", lambda x: 0 <= x < math.inf),
-    "prior_weight": ("a finite number >= 0", lambda x: 0 <= x < math.inf),
-    "bootstrap": ("a probability > 0 and <= 1", lambda x: 0 < x <= 1),
-    "ensemble_size": ("a number >= 1", lambda x: x >= 1),
-    "num_critics": ("a number >= 1", lambda x: x >= 1),
-    "target_period": ("a number >= 1", lambda x: x >= 1),
+LIMITS: dict[str, Limit] = {
+    "discount": PROBABILITY,
+    "learning_rate": POSITIVE,
+    "target_smoothing": SHARE,
+    "prior_scale": NOT_NEGATIVE,
+    "prior_weight": NOT_NEGATIVE,
+    "target_noise": NOT_NEGATIVE,
+    "exploration_noise": NOT_NEGATIVE,
+    "exploration_entropy": FINITE,
+    "target_entropy": FINITE,
+    "epsilon": PROBABILITY,
+    "bootstrap": SHARE,
+    "ensemble_size": COUNT,
+    "num_critics": COUNT,
+    "target_period": COUNT,
 }
-"""What settings may be, of those that an agent has. What differs from run to run in one program is not looked at."""
+"""Of settings, where an agent has them"""
 
 
 class AbstractAgent(eqx.Module, Generic[State]):
@@ -37,10 +41,7 @@ class AbstractAgent(eqx.Module, Generic[State]):
     discount: eqx.AbstractVar[float | Float[Array, ""]]
 
     def __check_init__(self) -> None:
-        for name, (accepted, holds) in LIMITS.items():
-            value = getattr(self, name, None)
-            if isinstance(value, float | int) and not holds(value):
-                raise ValueError(f"{name} is {value}; accepted is {accepted}")
+        refuse_beyond(LIMITS, self)
         hidden = getattr(self, "hidden", (1,))
         if not hidden or min(hidden) < 1:
             raise ValueError(f"hidden is {hidden}; accepted are widths of one layer or more, each >= 1")

@@ -123,7 +123,7 @@ class SAC(AbstractActorCritic[SACState]):
             MLP.glorot, num_inputs=num_inputs, hidden=self.hidden, activation=self.activation, fused="few"
         )
         member = MAPEstimate(network, ADAM, step_size=self.learning_rate)
-        return RandomisedPrior(member, self.num_critics, "anchored")
+        return RandomisedPrior(member, self.num_critics, "none")
 
 
 def _each(critics: MLP, inputs: tuple) -> Float[Array, "critics ..."]:

@@ -25,7 +25,7 @@ def split_among_cores(work: Callable[[int, int], Part], num_items: int, enough: 
     not hold up the rest. Needs threadpoolctl (the extra ``fast``) to hold BLAS to one thread a worker; without it, with
     one core or with few items, everything is one range.
     """
-    workers = min(_cores(), MOST_WORKERS)
+    workers = min(cores(), MOST_WORKERS)
     ranges = min(workers * RANGES_A_WORKER, num_items // enough)
     if workers < 2 or ranges < 2:
         return [work(0, num_items)]
@@ -37,7 +37,7 @@ def split_among_cores(work: Callable[[int, int], Part], num_items: int, enough: 
             return list(pool.map(work, edges[:-1], edges[1:]))
 
 
-def _cores() -> int:
+def cores() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -369,7 +369,7 @@ class Agent(abc.ABC):
     @property
     def evaluation_seed(self) -> int:
         """What `evaluate` plays with if it is not told: the same episodes each time, and none of training's"""
-        return int(self.seed) + 10_000
+        return (int(self.seed) + 10_000) % 2**32
 
     @property
     def history(self) -> tuple[Progress, ...]:

@@ -236,7 +236,7 @@ class BootDQN(Agent):
         return PureBootDQN(
             ensemble_size=self.ensemble_size,
             prior_scale=float(self.prior_scale),
-            prior="function" if self.prior_scale > 0 else "anchored",
+            prior="function" if self.prior_scale > 0 else "none",
             prior_weight=self.prior_weight,
             target_period=self.target_period,
             double=self.double,

@@ -163,10 +163,11 @@ class HostPlayer(AbstractPlayer):
                 np.ones_like(step.reward),
             )
             ended = step.terminated | step.truncated
+            stored += int(np.sum(step.valid))
+            learn = learn and stored > 0  # else, with every transition so far dropped, there is none to learn from
             self._agent_state, self._replay, self.contexts, metrics = self._learn(
                 learn_key, self._agent_state, self._replay, transitions, step.valid, self.contexts, ended, learn
             )
-            stored += int(np.sum(step.valid))
             if learn:
                 self._stored_at.append((self._steps, stored))
             self.gathered += np.where(step.valid, step.reward, 0.0)

@@ -29,6 +29,8 @@ from bayesbellman.posterior.map_estimate import MAPState
 
 Posterior = Literal["map", "randomised_prior"]
 Rule = Literal["two_timescales", "direct"]
+TRAINING = ("lower_rate", "upper_rate", "lower_steps", "batch_size", "steps")
+"""Settings of how to train on, and not of the model, which the first call fixes"""
 STEPS_A_CALL = 500
 """Training goes on in calls of this many steps; after each it is seen whether it still makes sense."""
 
@@ -139,7 +141,11 @@ class NeuralBBO(Parameters):
     def partial_fit(
         self, observations: Any, rewards: Any, next_observations: Any, discounts: Any, weights: Any = None
     ) -> "NeuralBBO":
-        """Take in more transitions and train on, on all of them together, from where training stands."""
+        """Take in more transitions and train on, on all of them together, from where training stands.
+
+        The model is fixed by the first call: `set_params` takes effect at the next `fit`, but for rates, steps and the
+        size of batches.
+        """
         self._learnt = self._train(self._learnt, (observations, rewards, next_observations, discounts, weights))
         return self
 
@@ -148,7 +154,7 @@ class NeuralBBO(Parameters):
     def predict(self, observations: Any, return_std: bool = False) -> Any:
         """Values at the rows; with ``return_std``, a pair of values and deviations over the ensemble's members."""
         learnt = self._fitted()
-        if return_std and self._num_members == 1:
+        if return_std and learnt.num_members == 1:
             raise ValueError(
                 "return_std=True needs members that can disagree; use posterior='randomised_prior' and num_members >= 2"
             )
@@ -161,7 +167,7 @@ class NeuralBBO(Parameters):
         if not isinstance(n, Integral) or n < 0:
             raise ValueError(f"n is {n!r}; accepted is a whole number of samples >= 0")
         typed = jax.random.key(int(key)) if isinstance(key, Integral) else key
-        chosen = jax.random.randint(typed, (n,), 0, self._num_members)
+        chosen = jax.random.randint(typed, (n,), 0, learnt.num_members)
         drawn = jax.tree.map(lambda x: x[chosen], learnt.states.posterior.phi)
         return lambda observations: np.asarray(values(drawn, self._inputs(learnt, observations)), dtype=np.float64)
 
@@ -248,26 +254,27 @@ class NeuralBBO(Parameters):
 
     def _train(self, before: Learnt | None, given: tuple) -> Learnt:
         """What is known after more data and more steps; nothing of ``self`` changes until it has succeeded."""
+        model = self if before is None else self._as_begun(before)
         known = None if before is None else before.data.observations.shape[1]
-        data = checked_data(given, known, proper_policy=bool(self.proper_policy))
+        data = checked_data(given, known, proper_policy=bool(model.proper_policy))
         if before is not None:
             data = before.data.followed_by(data)
-        scaling = before.scaling if before is not None else scaling_of(data.observations, self.scale_inputs)
-        estimator = self._estimator(data.observations.shape[1])
-        root = jax.random.key(int(self.seed))
+        scaling = before.scaling if before is not None else scaling_of(data.observations, model.scale_inputs)
+        estimator = model._estimator(data.observations.shape[1])
+        root = jax.random.key(int(model.seed))
         init_key, noise_key, train_key = jax.random.split(root, 3)
         done = 0 if before is None else before.steps
         if before is None:
-            states = jax.vmap(partial(self._initial, estimator))(jax.random.split(init_key, self._num_members))
+            states = jax.vmap(partial(model._initial, estimator))(jax.random.split(init_key, model._num_members))
         else:
             states = before.states
-        transitions, rewards = data.transitions(scaling), self._member_rewards(data, noise_key)
-        batch_size = None if self.batch_size >= len(data.rewards) else self.batch_size
+        transitions, rewards = data.transitions(scaling), model._member_rewards(data, noise_key)
+        batch_size = None if model.batch_size >= len(data.rewards) else model.batch_size
         losses = [] if before is None else [before.losses]
-        target = done + self.steps
+        target = done + model.steps
         while done < target:
             size = min(STEPS_A_CALL, target - done)
-            keys = jax.random.split(jax.random.fold_in(train_key, done), self._num_members)
+            keys = jax.random.split(jax.random.fold_in(train_key, done), model._num_members)
             states, loss = train_members(keys, estimator, states, transitions, rewards, size, batch_size)
             losses.append(np.asarray(loss, dtype=np.float64))
             if not np.isfinite(losses[-1]).all():
@@ -277,7 +284,12 @@ class NeuralBBO(Parameters):
                     " raise lower_steps or prior_weight; the estimator is as it was before"
                 )
             done += size
-        return Learnt(data, scaling, states, done, np.concatenate(losses))
+        begun = self.get_params() if before is None else before.settings
+        return Learnt(begun, data, scaling, states, done, np.concatenate(losses))
+
+    def _as_begun(self, learnt: Learnt) -> "NeuralBBO":
+        """With the settings of the first call, but for those of how to train on."""
+        return type(self)(**{**learnt.settings, **{name: getattr(self, name) for name in TRAINING}})
 
     def _member_rewards(self, data: Data, key: Key[Array, ""]) -> Float[Array, "L N"]:
         """A row of rewards per member: noise on its targets is noise on its rewards.

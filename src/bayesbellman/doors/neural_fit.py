@@ -1,5 +1,6 @@
 """What `NeuralBBO` stands on: its data, the pure estimator of its settings, and the training of all members at once."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -53,11 +54,17 @@ class Scaling(NamedTuple):
 class Learnt(NamedTuple):
     """All that a fit leaves: the data so far, how inputs are scaled, the members' states, and how training went."""
 
+    settings: Mapping[str, Any]
+    """With which it was begun, by name"""
     data: Data
     scaling: Scaling
     states: NonlinearState
     steps: int
     losses: Float[np.ndarray, " steps"]
+
+    @property
+    def num_members(self) -> int:
+        return len(jax.tree.leaves(self.states)[0])
 
 
 @partial(jax.jit, static_argnums=(5, 6))

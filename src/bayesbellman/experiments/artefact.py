@@ -165,6 +165,18 @@ def origin(plan: Plan, done: Done) -> dict[str, object]:
     return {"settings": plan.settings, "failures": dict(done.failures), **lacks, **took, **provenance()}
 
 
+def slug(name: str) -> str:
+    """A name that files can have too."""
+    return "".join(c if c.isalnum() or c == "." else "-" for c in name.lower().replace("*", "-star")).strip("-")
+
+
+def refuse(study: str, request: Request, *kinds: str) -> None:
+    """What a study has no choice of."""
+    for kind in kinds:
+        if asked := getattr(request, kind):
+            raise ValueError(f"--{kind} is {', '.join(asked)}; {study} has no {kind} to choose from, leave it out")
+
+
 def choose(kind: str, asked: tuple[str, ...], existing: tuple[str, ...]) -> tuple[str, ...]:
     """Those asked for, in the order in which they exist; all if none is asked for."""
     unknown = [repr(name) for name in asked if name not in existing]

@@ -3,7 +3,6 @@
 Long jobs are made in pieces, and put down on the way (`Desk`). What is kept can be copied and gone on with elsewhere.
 """
 
-import os
 import signal
 import threading
 import time
@@ -16,7 +15,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from bayesbellman.core.threads import one_blas_thread_each
+from bayesbellman.core.threads import cores, one_blas_thread_each
 from bayesbellman.experiments.artefact import Arrays, Artefact, Desk, Done, Job, Paused, Plan, Request
 from bayesbellman.experiments.work_folder import (
     PIECES,
@@ -43,8 +42,6 @@ REPORT_SHARE = 0.03
 """Of a time limit, that is left for it"""
 TOO_LATE = 0.1
 """Share of a time limit; in what is left of it then no job is begun"""
-MOST_UNKEPT = 3
-"""So many finished jobs may wait for room on the disk before no more are begun"""
 
 
 class Outcome(NamedTuple):
@@ -265,5 +262,5 @@ def _side_by_side(plan: Plan) -> int | None:
 
     Long ones, made in pieces, are done one after the other there: each fills it, and what is finished is kept."""
     if jax.default_backend() == "cpu":
-        return os.cpu_count()
+        return cores()
     return 1 if any(job.in_pieces for job in plan.jobs) else 2

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bayesbellman.experiments.artefact import Arrays, Plan
 from bayesbellman.runs.arrays import Damaged, read_arrays, write_arrays
+from bayesbellman.runs.json_files import write_json
 from bayesbellman.runs.lock import LOCK
 from bayesbellman.runs.provenance import code_digest
 
@@ -24,8 +25,7 @@ def work_folder(out: Path) -> Path:
     work = out.with_name(out.name + ".part")
     if work.exists() and not work.is_dir():
         raise NotADirectoryError(f"--out {out}: {work}, where finished jobs are kept, is a file; name another --out")
-    foreign = work.exists() and any(path.name != LOCK for path in work.iterdir())  # killed at once, we leave a lock
-    if foreign and not (work / SETTINGS).exists():
+    if work.exists() and not (work / SETTINGS).exists() and not all(map(_left_at_once, work.iterdir())):
         raise FileExistsError(
             f"--out {out}: {work}, where finished jobs are kept, has files that bbo did not write; name another --out"
         )
@@ -34,6 +34,11 @@ def work_folder(out: Path) -> Path:
     except OSError as error:
         raise OSError(f"--out {out} cannot be made: {error}") from error
     return work
+
+
+def _left_at_once(path: Path) -> bool:
+    """Whether it is what we leave when we are killed before there are settings."""
+    return path.name == LOCK or (path.name.startswith(f".{SETTINGS}.") and path.suffix == ".tmp")
 
 
 def open_work(work: Path, plan: Plan, *, overwrite: bool) -> None:
@@ -53,9 +58,9 @@ def open_work(work: Path, plan: Plan, *, overwrite: bool) -> None:
             )
         drop_jobs(work)
         (work / SPENT).unlink(missing_ok=True)
-    scratch = path.with_suffix(".tmp")
-    scratch.write_text(json.dumps(asked, indent=2) + "\n", encoding="utf-8")
-    scratch.replace(path)
+    write_json(path, asked)
+    for scratch in work.glob(f".{SETTINGS}.*.tmp"):
+        scratch.unlink()
 
 
 def _read_settings(path: Path) -> dict[str, object]:

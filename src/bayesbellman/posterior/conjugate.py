@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from bayesbellman.core.limits import POSITIVE, SIZE, refuse_number
 from bayesbellman.core.linalg import inverse_root
 from bayesbellman.core.types import AnyArray, BellmanSamples, Metrics, Predictive
 from bayesbellman.posterior.base import AbstractPosterior
@@ -46,6 +47,9 @@ class ConjugatePosterior(AbstractPosterior[GaussianState]):
     prior_precision: Float[AnyArray, "n n"]
     noise_variance: Float[AnyArray, ""]
 
+    def __check_init__(self) -> None:
+        refuse_number("noise_variance", self.noise_variance, POSITIVE)
+
     @classmethod
     def isotropic(
         cls,
@@ -54,9 +58,8 @@ class ConjugatePosterior(AbstractPosterior[GaussianState]):
         noise_variance: float | Float[Array, ""] = 1.0,
     ) -> "ConjugatePosterior":
         """``phi ~ N(0, prior_variance I)``; 10 is the paper's value on most linear tasks. ``inf`` is uninformative."""
-        for name, given in (("prior_variance", prior_variance), ("noise_variance", noise_variance)):
-            if isinstance(given, float | int) and not given > 0:  # what is swept under vmap has no one value to check
-                raise ValueError(f"{name} is {given}; accepted is a positive number")
+        refuse_number("prior_variance", prior_variance, SIZE)
+        refuse_number("noise_variance", noise_variance, POSITIVE)
         precision = 1.0 / jnp.asarray(prior_variance, dtype=float)
         return cls(
             prior_mean=jnp.zeros(num_features),

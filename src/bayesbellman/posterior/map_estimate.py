@@ -8,10 +8,18 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Key, PyTree
 
+from bayesbellman.core.limits import NOT_NEGATIVE, POSITIVE, SIZE, refuse_beyond
 from bayesbellman.core.trees import project_to_ball, squared_norm
 from bayesbellman.core.types import AnyArray, BellmanSamples, Metrics, Predictive
 from bayesbellman.posterior.base import AbstractPosterior
 
+LIMITS = {
+    "prior_weight": NOT_NEGATIVE,
+    "prior_share": NOT_NEGATIVE,
+    "noise_variance": POSITIVE,
+    "step_size": NOT_NEGATIVE,
+    "radius": SIZE,
+}
 Network = PyTree
 """A pytree of parameters that can be called with a batch of inputs and gives a value for each."""
 
@@ -45,6 +53,9 @@ class MAPEstimate(AbstractPosterior[MAPState]):
     """Multiplies the optimiser's steps; can be swept with `vmap`."""
     radius: float | Float[Array, ""] = float("inf")
     """Of the ball that phi stays in."""
+
+    def __check_init__(self) -> None:
+        refuse_beyond(LIMITS, self)
 
     def init(self, key: Key[Array, ""]) -> MAPState:
         return self.start(self.network(key))

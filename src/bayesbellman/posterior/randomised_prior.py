@@ -1,18 +1,19 @@
 """Randomised priors: an ensemble of MAP estimates, each with a prior draw of its own (paper, "Approximate BBO")."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from bayesbellman.core.limits import COUNT, FINITE, NOT_NEGATIVE, refuse_number
 from bayesbellman.core.types import AnyArray, BellmanSamples, Metrics, Predictive
 from bayesbellman.nn.priors import WithPrior
 from bayesbellman.posterior.base import AbstractPosterior
 from bayesbellman.posterior.map_estimate import MAPEstimate, MAPState, Network
 
-PriorKind = Literal["anchored", "function"]
+PriorKind = Literal["anchored", "function", "none"]
 
 
 class RandomisedPriorState(eqx.Module):
@@ -27,10 +28,11 @@ class RandomisedPrior(AbstractPosterior[RandomisedPriorState]):
     """L members; each minimises `MAPEstimate.loss` for its own draw of the prior.
 
     ``"anchored"``: the prior is centred on the member's own initial parameters ``epsilon_l``. ``"function"``: a fixed
-    random network, times ``prior_scale``, is added to the member's, and the penalty pulls its parameters to 0. With
-    ``target_noise`` each member sees targets with its own fixed noise ``N(0, sigma^2 / w)`` for each datum, which
-    `BellmanSamples.index` tells apart; only then is the ensemble exact for linear Gaussian models. Without it, it is
-    too narrow (``Sigma_N Sigma_0^-1 Sigma_N`` for ``Sigma_N``).
+    random network, times ``prior_scale``, is added to the member's, and the penalty pulls its parameters to 0.
+    ``"none"``: nothing is added, and the penalty pulls to 0 likewise. With ``target_noise`` each member sees targets
+    with its own fixed noise ``N(0, sigma^2 / w)`` for each datum, which `BellmanSamples.index` tells apart; only then
+    is the ensemble exact for linear Gaussian models. Without it, it is too narrow (``Sigma_N Sigma_0^-1 Sigma_N`` for
+    ``Sigma_N``).
     """
 
     member: MAPEstimate
@@ -42,10 +44,11 @@ class RandomisedPrior(AbstractPosterior[RandomisedPriorState]):
     """Of the targets' noise, in units of its deviation under the model, ``sigma / sqrt(w)``, at which it is exact"""
 
     def __check_init__(self) -> None:
-        if self.num_members < 1:
-            raise ValueError(f"num_members is {self.num_members}; accepted is a number >= 1")
-        if self.prior not in ("anchored", "function"):
-            raise ValueError(f"prior is {self.prior!r}; accepted are 'anchored' and 'function'")
+        refuse_number("num_members", self.num_members, COUNT)
+        refuse_number("prior_scale", self.prior_scale, FINITE)
+        refuse_number("noise_scale", self.noise_scale, NOT_NEGATIVE)
+        if self.prior not in get_args(PriorKind):
+            raise ValueError(f"prior is {self.prior!r}; accepted are {', '.join(map(repr, get_args(PriorKind)))}")
 
     def init(self, key: Key[Array, ""]) -> RandomisedPriorState:
         member_key, prior_key, noise_key = jax.random.split(key, 3)
@@ -53,6 +56,7 @@ class RandomisedPrior(AbstractPosterior[RandomisedPriorState]):
         priors = None
         if self.prior == "function":
             priors = jax.vmap(self.member.network)(jax.random.split(prior_key, self.num_members))
+        if self.prior != "anchored":
             members = MAPState(members.phi, None, members.optimiser)
         return RandomisedPriorState(members, priors, jax.random.split(noise_key, self.num_members))
 

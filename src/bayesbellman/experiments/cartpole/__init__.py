@@ -14,4 +14,4 @@ ARTEFACT = Artefact(
     header=("agent",),
     options=("steps",),
 )
-"""Learning curves of four agents."""
+"""Learning curves of agents."""

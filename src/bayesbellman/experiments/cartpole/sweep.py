@@ -7,10 +7,10 @@ from functools import partial
 from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.bbac import BBAC, RECIPES
 from bayesbellman.control.sac import SAC
-from bayesbellman.experiments.artefact import Plan, Request, choose
+from bayesbellman.experiments.artefact import Plan, Request, choose, refuse
 from bayesbellman.experiments.cartpole.task import PAPER
 from bayesbellman.experiments.sparse.baseline import SACS
-from bayesbellman.experiments.sparse.planning import agent_jobs, refuse
+from bayesbellman.experiments.sparse.planning import agent_jobs
 from bayesbellman.experiments.sparse.runs import Size, size_of
 
 PRIOR_SCALE = 32.0

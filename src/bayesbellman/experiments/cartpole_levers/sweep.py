@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from bayesbellman.control.bbac import BBAC, RECIPES
-from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
+from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose, refuse
 from bayesbellman.experiments.cartpole.task import PAPER
 from bayesbellman.experiments.cartpole_levers.levers import LEVERS, NOISY, WARMUP, floats_of, program_of
-from bayesbellman.experiments.sparse.planning import cut, refuse
+from bayesbellman.experiments.sparse.planning import cut
 from bayesbellman.experiments.sparse.runs import Row, Size, run_rows, size_of
 
 FULL = Size(seeds=3, steps=500_000)

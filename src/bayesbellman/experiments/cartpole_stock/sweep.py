@@ -2,11 +2,11 @@
 
 from dataclasses import asdict
 
-from bayesbellman.experiments.artefact import Plan, Request, choose
+from bayesbellman.experiments.artefact import Plan, Request, choose, refuse
 from bayesbellman.experiments.cartpole.sweep import AGENTS, PROGRAMS
 from bayesbellman.experiments.cartpole.task import STOCK
 from bayesbellman.experiments.sparse.baseline import SACS
-from bayesbellman.experiments.sparse.planning import agent_jobs, refuse
+from bayesbellman.experiments.sparse.planning import agent_jobs
 from bayesbellman.experiments.sparse.runs import Size, size_of
 
 FULL = Size(seeds=5, steps=500_000)

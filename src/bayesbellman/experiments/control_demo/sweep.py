@@ -6,17 +6,16 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayesbellman.data.nonlinear_problems import grid
 from bayesbellman.doors.agent import Agent
 from bayesbellman.doors.agents import BBAC, SAC
-from bayesbellman.envs.mountain_car import MountainCar
+from bayesbellman.experiments.state_support.sweep import places
 from bayesbellman.runs.progress import Report
 
 ENVIRONMENT = "MountainCarContinuous-v0"
 SOLVED = 90.0
 LASTING = 2
 """Evaluations in a row that must be solved before we stop"""
-PIECE, SIDE = 1_000, 41
+PIECE = 1_000
 PRESETS = {"small": (64, 64), "paper": (256, 256)}
 """Hidden layers: for two cores and a minute or two, and as in the paper, for a GPU"""
 
@@ -69,11 +68,6 @@ class DemoHistory(NamedTuple):
     settings: DemoSettings
     bbac: AgentRun
     sac: AgentRun
-
-
-def places() -> Float[np.ndarray, "M 2"]:
-    env = MountainCar()
-    return grid(env.low, env.high, SIDE)
 
 
 def run_agent(agent: Agent, most_steps: int, episodes: int, report: Report, until_solved: bool) -> AgentRun:

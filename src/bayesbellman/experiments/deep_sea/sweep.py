@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array
 
 from bayesbellman.control.boot_dqn import BootDQN
-from bayesbellman.experiments.artefact import Arrays, Job, Plan, Request, choose
+from bayesbellman.experiments.artefact import Arrays, Job, Plan, Request, choose, refuse
 from bayesbellman.experiments.deep_sea.runs import run_deep_sea
 
 FULL_AGENT, BASELINE = "BootDQN+Prior", "DQN"
@@ -66,9 +66,7 @@ def plan(request: Request) -> Plan:
         if request.seeds < 1:
             raise ValueError(f"--seeds is {request.seeds}; accepted is a number >= 1")
         size = replace(size, seeds=request.seeds)
-    for kind, asked in (("tasks", request.tasks), ("variants", request.variants)):
-        if asked:
-            raise ValueError(f"--{kind} is {', '.join(asked)}; deep-sea has no {kind} to choose from, leave it out")
+    refuse("deep-sea", request, "tasks", "variants")
     names = choose("methods", request.methods, (FULL_AGENT, BASELINE, *ABLATIONS))
     given = sizes_of(request.sizes)
     own = given or ((4, 5) if request.quick else SIZES)
@@ -119,7 +117,7 @@ def agent(name: str, size: Size, numbers: Mapping[str, float | Array]) -> BootDQ
     """DQN is one member without a prior; an ablation with another number of members says so in its name."""
     shared = {"hidden": size.hidden, **numbers}
     if name == BASELINE:
-        return BootDQN(ensemble_size=1, prior="anchored", **shared)
+        return BootDQN(ensemble_size=1, prior="none", **shared)
     members = re.match(r"(\d+) member", name)
     return BootDQN(ensemble_size=int(members[1]) if members else size.ensemble_size, **shared)
 

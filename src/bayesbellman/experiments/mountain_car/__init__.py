@@ -14,4 +14,4 @@ ARTEFACT = Artefact(
     header=("seeds", "agent"),
     options=("steps",),
 )
-"""Learning curves of four agents, and the study of SAC's target entropy."""
+"""Learning curves of the agents, and the study of SAC's target entropy."""

@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from matplotlib.figure import Figure
 
-from bayesbellman.experiments.artefact import Arrays, Done, Plan, origin
-from bayesbellman.experiments.mountain_car.sweep import AGENTS, ENTROPIES, STUDY, job_name
+from bayesbellman.experiments.artefact import Arrays, Done, Plan, origin, slug
+from bayesbellman.experiments.mountain_car.sweep import AGENTS, ENTROPIES, STUDY
 from bayesbellman.experiments.plotting import BLUE, FAINT, GREEN, INK, ORANGE, PINK, SKY, style
 from bayesbellman.experiments.statistics import bootstrap_interval, interquartile_mean, median_time
 from bayesbellman.runs.tables import aligned, markdown, write_csv
@@ -83,7 +83,7 @@ def draw(results: dict[str, Arrays]) -> Figure:
 
 def analyse(plan: Plan, done: Done, folder: Path) -> str:
     """Everything that is left behind; returns what to print."""
-    results = {name: done.results[job_name(name)] for name in AGENTS if job_name(name) in done.results}
+    results = {name: done.results[slug(name)] for name in AGENTS if slug(name) in done.results}
     rows = [summary_row(name, found) for name, found in results.items()]
     seeds = []
     for name, found in results.items():
@@ -128,7 +128,7 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
 
 def _study(done: Done, folder: Path) -> str:
     """SAC by target entropy: on how many seeds the goal was reached in training, and on how many it was solved."""
-    found = done.results.get(job_name(STUDY))
+    found = done.results.get(slug(STUDY))
     if found is None:
         return ""
     first, goals = solved_at(found), np.sum(found["successes"], axis=0)

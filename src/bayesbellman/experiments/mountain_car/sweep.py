@@ -11,10 +11,9 @@ from bayesbellman.control.bbac import BBAC, RECIPES
 from bayesbellman.control.sac import SAC
 from bayesbellman.control.train import Training
 from bayesbellman.envs.mountain_car import MountainCar
-from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
+from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose, refuse, slug
 from bayesbellman.experiments.control_runs import Runs, result_of, run_seeds
 from bayesbellman.experiments.sparse.baseline import SAC_AT_OURS
-from bayesbellman.experiments.sparse.planning import refuse
 
 PAPER_SEEDS, OWN_SEEDS = 5, 20
 """Seeds 0-4 stand for the paper's five, 5-24 are ours."""
@@ -73,12 +72,8 @@ def plan(request: Request) -> Plan:
     jobs = []
     for name in names:
         seeds = size.entropy_seeds * len(ENTROPIES) if name == STUDY else size.seeds
-        jobs.append(Job(job_name(name), seeds * size.steps, partial(run_job, name, size), in_pieces=True))
+        jobs.append(Job(slug(name), seeds * size.steps, partial(run_job, name, size), in_pieces=True))
     return Plan({"size": asdict(size), "agents": list(names), "recipes": RECIPES}, "steps", tuple(jobs))
-
-
-def job_name(agent: str) -> str:
-    return f"{[*AGENTS, STUDY].index(agent)}"
 
 
 def training(agent: AbstractAgent, size: Size) -> Training:

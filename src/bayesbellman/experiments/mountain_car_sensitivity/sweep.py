@@ -8,11 +8,10 @@ import numpy as np
 
 from bayesbellman.control.bbac import BBAC, RECIPES
 from bayesbellman.control.train import Training
-from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
+from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose, refuse
 from bayesbellman.experiments.control_runs import Runs, result_of, run_seeds
 from bayesbellman.experiments.mountain_car.sweep import EVERY, Size, size_of, training
 from bayesbellman.experiments.sensitivity.ranges import MEMBERS, SCALE, WEIGHT, Change, Ranges, group_name, one_width
-from bayesbellman.experiments.sparse.planning import refuse
 
 FULL = Size(seeds=5, steps=30_000)
 """A third of the paper's steps: with its own numbers and our recipe the task is solved within 10,000."""

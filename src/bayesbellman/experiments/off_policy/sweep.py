@@ -16,7 +16,7 @@ from bayesbellman.data.datasets import TASKS
 from bayesbellman.data.problems import EvaluationMeasure, LinearProblem
 from bayesbellman.doors.linear import LinearBBO
 from bayesbellman.envs.finite import FiniteMDP
-from bayesbellman.experiments.artefact import Arrays, Job, Plan, Request, choose
+from bayesbellman.experiments.artefact import Arrays, Job, Plan, Request, choose, refuse
 from bayesbellman.nn.policies import LinearGaussianPolicy, TabularPolicy
 
 PRIOR_VARIANCE = 1e4
@@ -64,9 +64,7 @@ class Place(NamedTuple):
 
 def plan(request: Request) -> Plan:
     """Every task asked for; ``quick`` is a few runs at a few sizes."""
-    for kind, asked in (("methods", request.methods), ("variants", request.variants)):
-        if asked:
-            raise ValueError(f"--{kind} is {', '.join(asked)}; off_policy has no {kind} to choose from, leave it out")
+    refuse("off_policy", request, "methods", "variants")
     tasks = choose("tasks", request.tasks, tuple(STUDIES))
     if request.seeds is not None and request.seeds < 1:
         raise ValueError(f"--seeds is {request.seeds}; accepted is a number >= 1")

@@ -5,12 +5,12 @@ from dataclasses import asdict, replace
 from functools import partial
 
 from bayesbellman.control.bbac import BBAC, RECIPES
-from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
+from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose, refuse
 from bayesbellman.experiments.cartpole.sweep import PRIOR_SCALE
 from bayesbellman.experiments.cartpole.task import PAPER as PAPER_TASK
 from bayesbellman.experiments.cartpole_levers.sweep import WIDTHS
 from bayesbellman.experiments.sensitivity.ranges import MEMBERS, SCALE, WEIGHT, Change, Ranges, group_name, one_width
-from bayesbellman.experiments.sparse.planning import JOB_STEPS, refuse
+from bayesbellman.experiments.sparse.planning import JOB_STEPS
 from bayesbellman.experiments.sparse.runs import Row, Size, run_rows, size_of
 
 FULL = Size(seeds=3, steps=1_000_000)

@@ -1,4 +1,4 @@
-"""How agents and seeds become jobs, and what a study refuses."""
+"""How agents and seeds become jobs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Protocol, TypeVar, runtime_checkable
 
 from bayesbellman.control.base import AbstractAgent
-from bayesbellman.experiments.artefact import Job, Request
+from bayesbellman.experiments.artefact import Job
 from bayesbellman.experiments.sparse.runs import Row, Size, run_rows
 from bayesbellman.experiments.sparse.task import Task
 
@@ -59,10 +59,3 @@ def cut(job: str, groups: Sequence[Group], size: Sized, steps: int = JOB_STEPS) 
     ends = [k * len(groups) // max(1, number) for k in range(number + 1)]
     parts = [groups[begin:end] for begin, end in pairwise(ends)]
     return [(job if number == 1 else f"{job}-{k}", part) for k, part in enumerate(parts, 1)]
-
-
-def refuse(study: str, request: Request, *kinds: str) -> None:
-    """What a study has no choice of."""
-    for kind in kinds:
-        if asked := getattr(request, kind):
-            raise ValueError(f"--{kind} is {', '.join(asked)}; {study} has no {kind} to choose from, leave it out")

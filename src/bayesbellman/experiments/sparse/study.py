@@ -8,7 +8,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from bayesbellman.control.bbac import RECIPES
-from bayesbellman.experiments.artefact import Arrays, Done, Plan, origin
+from bayesbellman.experiments.artefact import Arrays, Done, Plan, origin, slug
 from bayesbellman.experiments.sparse.drawing import draw_curves, draw_rewards, draw_support
 from bayesbellman.experiments.sparse.outcomes import (
     HEADER,
@@ -84,9 +84,8 @@ def support_of(results: Mapping[str, Arrays], task_of: TaskOf) -> dict[str, Figu
             continue
         for group in dict.fromkeys(arrays["group"].tolist()):
             run = arrays["group"].tolist().index(group)
-            name = "".join(c if c.isalnum() or c == "." else "-" for c in group.lower().replace("*", "-star"))
             title = f"{group}, seed {arrays['seed'][run]}"
-            found[f"support-{name}.png"] = draw_support(title, task_of(job).plane, arrays, run)
+            found[f"support-{slug(group)}.png"] = draw_support(title, task_of(job).plane, arrays, run)
     return found
 
 

@@ -8,9 +8,9 @@ from bayesbellman.control.base import AbstractAgent
 from bayesbellman.control.bbac import BBAC, RECIPES
 from bayesbellman.control.sac import SAC
 from bayesbellman.doors.agents import OTHER_PRIOR_SCALE
-from bayesbellman.experiments.artefact import Plan, Request, choose
+from bayesbellman.experiments.artefact import Plan, Request, choose, refuse
 from bayesbellman.experiments.sparse.baseline import SACS
-from bayesbellman.experiments.sparse.planning import agent_jobs, refuse
+from bayesbellman.experiments.sparse.planning import agent_jobs
 from bayesbellman.experiments.sparse.runs import Size, size_of
 from bayesbellman.experiments.sparse_tasks.tasks import TASKS
 

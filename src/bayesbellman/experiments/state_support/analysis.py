@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bayesbellman.experiments.artefact import Address, Cell, Done, Plan, origin
+from bayesbellman.experiments.artefact import Address, Cell, Done, Plan, origin, slug
 from bayesbellman.experiments.state_support.expected import COVERS
 from bayesbellman.experiments.state_support.pictures import CELLS, counts, draw_support
 from bayesbellman.experiments.state_support.sweep import SHOWN
@@ -19,8 +19,8 @@ HEADER = ("agent", "step", "cells visited", "share of the space", "goals in trai
 def analyse(plan: Plan, done: Done, folder: Path) -> str:
     """Everything that is left behind; returns what to print."""
     rows, pictures = [], []
-    for at, name in enumerate(SHOWN):
-        found = done.results.get(f"{at}")
+    for name in SHOWN:
+        found = done.results.get(slug(name))
         if found is None:
             continue
         moments = [int(moment) for moment in found["moments"]]
@@ -29,7 +29,7 @@ def analyse(plan: Plan, done: Done, folder: Path) -> str:
             goals = int(found["successes"][np.searchsorted(found["steps"], moment)])
             spread = float(np.mean(np.std(found["values"][k], axis=0)))
             rows.append((name, moment, cells_seen, f"{cells_seen / CELLS**2:.2f}", goals, f"{spread:.2f}"))
-        file = f"{name.lower().replace('*', '-star')}.png"
+        file = f"{slug(name)}.png"
         draw_support(name, moments, found["values"], found["visited"]).savefig(folder / file)
         pictures.append(f"![{name}]({file})")
     write_csv(folder / "coverage.csv", HEADER, rows)

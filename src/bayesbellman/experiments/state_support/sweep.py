@@ -8,7 +8,7 @@ import numpy as np
 from bayesbellman.control.train import Training
 from bayesbellman.data.nonlinear_problems import grid
 from bayesbellman.envs.mountain_car import MountainCar
-from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose
+from bayesbellman.experiments.artefact import Arrays, Desk, Job, Plan, Request, choose, refuse, slug
 from bayesbellman.experiments.control_runs import run_seeds
 from bayesbellman.experiments.mountain_car.sweep import AGENTS
 
@@ -31,21 +31,16 @@ FULL, QUICK = Size(), Size(moments=(1_000, 2_000), hidden=(8,), batch_size=16)
 
 def plan(request: Request) -> Plan:
     size = QUICK if request.quick else FULL
-    for kind, asked in (("tasks", request.tasks), ("variants", request.variants)):
-        if asked:
-            raise ValueError(
-                f"--{kind} is {', '.join(asked)}; state-support has no {kind} to choose from, leave it out"
-            )
+    refuse("state-support", request, "tasks", "variants")
     if request.seeds not in (None, 1):
         raise ValueError(f"--seeds is {request.seeds}; state-support looks at one run of each agent, leave it out")
     names = choose("methods", request.methods, SHOWN)
-    jobs = tuple(
-        Job(f"{SHOWN.index(name)}", size.moments[-1], partial(run_job, name, size), in_pieces=True) for name in names
-    )
+    jobs = tuple(Job(slug(name), size.moments[-1], partial(run_job, name, size), in_pieces=True) for name in names)
     return Plan({"size": asdict(size), "agents": list(names)}, "steps", jobs)
 
 
 def places() -> np.ndarray:
+    """States of the car, where members' values are looked at."""
     env = MountainCar()
     return grid(env.low, env.high, SIDE)
 

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayesbellman.experiments.artefact import Done, Plan, origin
+from bayesbellman.experiments.artefact import Done, Plan, origin, slug
 from bayesbellman.experiments.plotting import BLUE, FAINT, GREEN, INK, ORANGE, PINK, SKY, YELLOW, style
 from bayesbellman.experiments.tsitsiklis.flow import TURN, flows
 from bayesbellman.experiments.tsitsiklis.sweep import METHODS
@@ -38,7 +38,7 @@ def rms(omega: Float[np.ndarray, " steps"]) -> Float[np.ndarray, " steps"]:
 
 
 def by_method(done: Done) -> dict[str, Float[np.ndarray, " steps"]]:
-    return {method: done.results[str(i)]["omega"] for i, method in enumerate(METHODS) if str(i) in done.results}
+    return {method: done.results[slug(method)]["omega"] for method in METHODS if slug(method) in done.results}
 
 
 def summary_rows(paths: Mapping[str, np.ndarray]) -> list[tuple]:

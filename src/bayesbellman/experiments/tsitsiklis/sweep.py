@@ -12,7 +12,7 @@ from bayesbellman.core.types import Transition
 from bayesbellman.evaluation.base import AbstractEstimator
 from bayesbellman.evaluation.nonlinear_bbo import GradientFormBBO, TwoTimescaleBBO
 from bayesbellman.evaluation.nonlinear_td import NonlinearTD
-from bayesbellman.experiments.artefact import Arrays, Job, Plan, Request, choose
+from bayesbellman.experiments.artefact import Arrays, Job, Plan, Request, choose, refuse, slug
 from bayesbellman.nn.spiral import Spiral
 from bayesbellman.posterior.map_estimate import MAPEstimate
 
@@ -62,13 +62,11 @@ METHODS: dict[str, Callable[[], AbstractEstimator]] = {
 
 def plan(request: Request) -> Plan:
     methods = choose("methods", request.methods, tuple(METHODS))
-    for kind, asked in (("tasks", request.tasks), ("variants", request.variants)):
-        if asked:
-            raise ValueError(f"--{kind} is {', '.join(asked)}; tsitsiklis has no {kind} to choose from, leave it out")
+    refuse("tsitsiklis", request, "tasks", "variants")
     if request.seeds not in (None, 1):
         raise ValueError(f"--seeds is {request.seeds}; nothing is random on the triangle, leave it out")
     steps = QUICK_STEPS if request.quick else STEPS
-    jobs = tuple(Job(f"{list(METHODS).index(m)}", steps, partial(run_job, m, steps)) for m in methods)
+    jobs = tuple(Job(slug(m), steps, partial(run_job, m, steps)) for m in methods)
     return Plan({"methods": list(methods), "steps": steps}, "updates", jobs)
 
 
