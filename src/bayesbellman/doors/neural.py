@@ -146,7 +146,8 @@ class NeuralBBO(Parameters):
         The model is fixed by the first call: `set_params` takes effect at the next `fit`, but for rates, steps and the
         size of batches.
         """
-        self._learnt = self._train(self._learnt, (observations, rewards, next_observations, discounts, weights))
+        model = self if self._learnt is None else self._as_begun(self._learnt)
+        self._learnt = model._train(self._learnt, (observations, rewards, next_observations, discounts, weights))
         return self
 
     # ------------------------------------------------------------------------------------------------ answering
@@ -254,27 +255,26 @@ class NeuralBBO(Parameters):
 
     def _train(self, before: Learnt | None, given: tuple) -> Learnt:
         """What is known after more data and more steps; nothing of ``self`` changes until it has succeeded."""
-        model = self if before is None else self._as_begun(before)
         known = None if before is None else before.data.observations.shape[1]
-        data = checked_data(given, known, proper_policy=bool(model.proper_policy))
+        data = checked_data(given, known, proper_policy=bool(self.proper_policy))
         if before is not None:
             data = before.data.followed_by(data)
-        scaling = before.scaling if before is not None else scaling_of(data.observations, model.scale_inputs)
-        estimator = model._estimator(data.observations.shape[1])
-        root = jax.random.key(int(model.seed))
+        scaling = before.scaling if before is not None else scaling_of(data.observations, self.scale_inputs)
+        estimator = self._estimator(data.observations.shape[1])
+        root = jax.random.key(int(self.seed))
         init_key, noise_key, train_key = jax.random.split(root, 3)
         done = 0 if before is None else before.steps
         if before is None:
-            states = jax.vmap(partial(model._initial, estimator))(jax.random.split(init_key, model._num_members))
+            states = jax.vmap(partial(self._initial, estimator))(jax.random.split(init_key, self._num_members))
         else:
             states = before.states
-        transitions, rewards = data.transitions(scaling), model._member_rewards(data, noise_key)
-        batch_size = None if model.batch_size >= len(data.rewards) else model.batch_size
+        transitions, rewards = data.transitions(scaling), self._member_rewards(data, noise_key)
+        batch_size = None if self.batch_size >= len(data.rewards) else self.batch_size
         losses = [] if before is None else [before.losses]
-        target = done + model.steps
+        target = done + self.steps
         while done < target:
             size = min(STEPS_A_CALL, target - done)
-            keys = jax.random.split(jax.random.fold_in(train_key, done), model._num_members)
+            keys = jax.random.split(jax.random.fold_in(train_key, done), self._num_members)
             states, loss = train_members(keys, estimator, states, transitions, rewards, size, batch_size)
             losses.append(np.asarray(loss, dtype=np.float64))
             if not np.isfinite(losses[-1]).all():
@@ -284,8 +284,7 @@ class NeuralBBO(Parameters):
                     " raise lower_steps or prior_weight; the estimator is as it was before"
                 )
             done += size
-        begun = self.get_params() if before is None else before.settings
-        return Learnt(begun, data, scaling, states, done, np.concatenate(losses))
+        return Learnt(self.get_params(), data, scaling, states, done, np.concatenate(losses))
 
     def _as_begun(self, learnt: Learnt) -> "NeuralBBO":
         """With the settings of the first call, but for those of how to train on."""

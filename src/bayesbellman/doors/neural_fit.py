@@ -55,7 +55,7 @@ class Learnt(NamedTuple):
     """All that a fit leaves: the data so far, how inputs are scaled, the members' states, and how training went."""
 
     settings: Mapping[str, Any]
-    """With which it was begun, by name"""
+    """By name: the model's as it was begun, and those of how it was trained last"""
     data: Data
     scaling: Scaling
     states: NonlinearState

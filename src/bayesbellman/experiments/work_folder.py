@@ -38,13 +38,20 @@ def work_folder(out: Path) -> Path:
 
 def _left_at_once(path: Path) -> bool:
     """Whether it is what we leave when we are killed before there are settings."""
-    return path.name == LOCK or (path.name.startswith(f".{SETTINGS}.") and path.suffix == ".tmp")
+    return path.name == LOCK or _is_scratch(path)
+
+
+def _is_scratch(path: Path) -> bool:
+    """Whether settings were being written into it when we were killed."""
+    return path.name.startswith(f".{SETTINGS}.") and path.suffix == ".tmp"
 
 
 def open_work(work: Path, plan: Plan, *, overwrite: bool) -> None:
     """Prepare the folder that keeps finished jobs: fresh, or of an interrupted run of the same settings and code."""
     asked = json.loads(json.dumps({**plan.settings, "jobs": len(plan.jobs), "code": code_digest()}))
     path = work / SETTINGS
+    for scratch in [path for path in work.iterdir() if _is_scratch(path)]:
+        scratch.unlink()
     if path.exists():
         begun = _read_settings(path)
         if begun == asked:
@@ -59,8 +66,6 @@ def open_work(work: Path, plan: Plan, *, overwrite: bool) -> None:
         drop_jobs(work)
         (work / SPENT).unlink(missing_ok=True)
     write_json(path, asked)
-    for scratch in work.glob(f".{SETTINGS}.*.tmp"):
-        scratch.unlink()
 
 
 def _read_settings(path: Path) -> dict[str, object]:

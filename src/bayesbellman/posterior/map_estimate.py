@@ -20,6 +20,7 @@ LIMITS = {
     "step_size": NOT_NEGATIVE,
     "radius": SIZE,
 }
+"""Of the numbers that it has"""
 Network = PyTree
 """A pytree of parameters that can be called with a batch of inputs and gives a value for each."""
 
