@@ -28,6 +28,10 @@ BLOCKS = {
         ROOT / "docs" / "control_experiments.md",
         mountain_car.mountain_car_sensitivity,
     ),
+    "mountain_car_sensitivity_narrow": (
+        ROOT / "docs" / "control_experiments.md",
+        mountain_car.mountain_car_sensitivity_narrow,
+    ),
     "checkpoints": (ROOT / "docs" / "guides" / "resuming.md", agents.checkpoints),
     "bsuite_scores": (ROOT / "docs" / "bsuite.md", agents.bsuite_scores),
     "discrete_speed": (ROOT / "docs" / "bsuite.md", agents.discrete_speed),
@@ -44,6 +48,7 @@ BLOCKS = {
     "cartpole_steadiness": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole_steadiness),
     "cartpole_sensitivity": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole_sensitivity),
     "cartpole_levers": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole_levers),
+    "cartpole_levers_ours": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole_levers_ours),
     "cartpole_levers_narrow": (ROOT / "docs" / "cartpole-study.md", cartpole.cartpole_levers_narrow),
     "tsitsiklis": (ROOT / "docs" / "tsitsiklis.md", networks.tsitsiklis),
     "linear_quirks": (ROOT / "docs" / "linear_experiments.md", linear.linear_quirks),

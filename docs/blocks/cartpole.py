@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from blocks.reading import RESULTS, Row, facts, head, line, table_of
-from blocks.seed_by_seed import check_of, rows_by_group, run_table, study_of
+from blocks.seed_by_seed import check_of, rows_by_group, run_table, steps_of, study_of
 
 from bayesbellman.experiments.cartpole.task import SUCCESS
 from bayesbellman.experiments.sensitivity.sweep import RANGES
@@ -14,6 +14,9 @@ PAPER = RESULTS / "cartpole_paper"
 SIXTEEN = RESULTS / "cartpole_16"
 """and so is RP-BBAC with 16 members"""
 SENSITIVITY = RESULTS / "sensitivity"
+LEVERS = RESULTS / "cartpole_levers_ours"
+OTHER_PRIORS = (RESULTS / "cartpole_no_prior", RESULTS / "cartpole_anchored")
+"""Shorter, and so studies of their own"""
 LATE = 500_000
 """Steps after which members have settled, as far as they do"""
 
@@ -26,9 +29,8 @@ def cartpole() -> str:
         "sustained_from": "above 500 from here on",
     }
     lines = run_table("agent", _agents("runs.csv"), steps)
-    lines += ["", study_of(POLES, "bbo reproduce cartpole")]
-    lines += ["", study_of(PAPER, 'bbo reproduce cartpole --methods "RP-BBAC, paper\'s recipe"')]
-    lines += ["", study_of(SIXTEEN, 'bbo reproduce cartpole --methods "RP-BBAC, 16 members" --seeds 3')]
+    for folder in (POLES, PAPER, SIXTEEN):
+        lines += ["", study_of(folder)]
     return "\n".join(lines)
 
 
@@ -66,14 +68,33 @@ def cartpole_sensitivity() -> str:
     from bayesbellman.experiments.sensitivity import ARTEFACT
 
     runs, curves = (_by_change(SENSITIVITY / table) for table in ("runs.csv", "curves.csv"))
+    made = f"{check_of(ARTEFACT, SENSITIVITY)} {study_of(SENSITIVITY)}"
+    return "\n".join([*_successes("changed", runs, curves), "", made])
+
+
+def cartpole_levers_ours() -> str:
+    """Every run by lever, with our recipe; those of other priors are shorter."""
+    runs, curves = (_by_lever(table) for table in ("runs.csv", "curves.csv"))
+    made = [study_of(folder) for folder in (LEVERS, *OTHER_PRIORS)]
+    return "\n\n".join(["\n".join(_successes("lever", runs, curves)), *made])
+
+
+def _by_lever(table: str) -> dict[str, list[Row]]:
+    """Rows of that table; levers of shorter studies say so."""
+    groups = rows_by_group(LEVERS / table)
+    for folder in OTHER_PRIORS:
+        groups |= {f"{name}, {steps_of(folder)}": rows for name, rows in rows_by_group(folder / table).items()}
+    return groups
+
+
+def _successes(what: str, runs: dict[str, list[Row]], curves: dict[str, list[Row]]) -> list[str]:
+    """Every run by group: when it met the reward and succeeded, and whether that lasted."""
     steps = {"first_reward": "first reward", "first_success": "first success"}
     more = {
         "of evaluations after that, above 500": {name: _share_after_first(rows) for name, rows in curves.items()},
         "disagreement in the end": {name: _range(_last_disagreements(rows)) for name, rows in curves.items()},
     }
-    lines = run_table("changed", runs, steps, more)
-    made = f"{check_of(ARTEFACT, SENSITIVITY)} {study_of(SENSITIVITY, 'bbo reproduce sensitivity')}"
-    return "\n".join([*lines, "", made])
+    return run_table(what, runs, steps, more)
 
 
 def _by_change(table: Path) -> dict[str, list[Row]]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from blocks.reading import RESULTS, facts, head, line, made_by, table_of
+from blocks.reading import RESULTS, head, line, table_of
 from blocks.seed_by_seed import check_of, study_of
 
 OURS = RESULTS / "mountain_car"
@@ -17,13 +17,13 @@ def mountain_car() -> str:
 
     entropies = table_of(OURS / "entropies.csv")
     lines = [*_agents(OURS), "", *head(list(entropies[0])), *(line(row.values()) for row in entropies)]
-    made = f"{check_of(ARTEFACT, OURS)} {study_of(OURS, 'bbo reproduce mountain-car')}"
+    made = f"{check_of(ARTEFACT, OURS)} {study_of(OURS)}"
     return "\n".join([*lines, "", made])
 
 
 def mountain_car_paper_rate() -> str:
     """At the paper's learning rate."""
-    return "\n".join([*_agents(PAPER_RATE), "", study_of(PAPER_RATE, "bbo reproduce mountain-car")])
+    return "\n".join([*_agents(PAPER_RATE), "", study_of(PAPER_RATE)])
 
 
 def _agents(folder: Path) -> list[str]:
@@ -45,11 +45,24 @@ def _agents(folder: Path) -> list[str]:
 
 
 def mountain_car_sensitivity() -> str:
+    """With the paper's networks, and what the check says."""
+    from bayesbellman.experiments.mountain_car_sensitivity import ARTEFACT
+
+    folder = RESULTS / "mountain_car_sensitivity"
+    return "\n".join([*_changes(folder), "", f"{check_of(ARTEFACT, folder)} {study_of(folder)}"])
+
+
+def mountain_car_sensitivity_narrow() -> str:
+    """With layers of 64."""
+    folder = RESULTS / "mountain_car_sensitivity_narrow"
+    return "\n".join([*_changes(folder), "", study_of(folder)])
+
+
+def _changes(folder: Path) -> list[str]:
     """Each change, run by run in the order of seeds."""
     from bayesbellman.experiments.mountain_car_sensitivity.outcomes import read_runs
     from bayesbellman.experiments.mountain_car_sensitivity.sweep import RANGES
 
-    folder = RESULTS / "mountain_car_sensitivity_narrow"
     groups = read_runs(folder)
     lines = head(("changed", "value", "solved", "solved after", "of evaluations after that, above 90", "final returns"))
     for axis in RANGES.axes:
@@ -61,8 +74,4 @@ def mountain_car_sensitivity() -> str:
             cells += [f"{100 * sum(lasting) / len(lasting):.0f} %" if lasting else "-"]
             cells += [" / ".join(f"{run.final_return:.0f}" for run in runs)]
             lines.append(line(cells))
-    origin = facts(folder / "provenance.json")
-    size = origin["settings"]["size"]
-    made = f"{made_by(origin)}, {origin['seconds'] / 60:.0f} minutes; seeds 0 to {size['seeds'] - 1}"
-    note = f"{made}, {size['steps']:,} steps, layers of {size['hidden'][0]}."
-    return "\n".join([*lines, "", note])
+    return lines

@@ -1,5 +1,7 @@
 """Of studies of sparse rewards: every run in a table, and what made it."""
 
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -7,6 +9,9 @@ from blocks.reading import Row, facts, head, line, table_of
 
 from bayesbellman.experiments.artefact import Artefact
 from bayesbellman.experiments.checking import judge
+
+ASIDE = re.compile(r" --(overwrite|(out|minutes) \S+|jobs( (?!-)\S+)+)")
+"""Of a command: where it wrote, and in which pieces"""
 
 
 def rows_by_group(*tables: Path) -> dict[str, list[Row]]:
@@ -37,13 +42,19 @@ def run_table(
     return lines
 
 
-def study_of(folder: Path, command: str) -> str:
+def study_of(folder: Path) -> str:
     """What made it, in words."""
     made = facts(folder / "provenance.json")
     size = made["settings"]["size"]
-    words = f"`{command}`, seeds 0 to {size['seeds'] - 1}, {size['steps']:,} steps"
+    words = f"`{_command(made['command'])}`, seeds 0 to {size['seeds'] - 1}, {size['steps']:,} steps"
     words += f", commit {made['commit']}, {made['machine']}, {made['seconds'] / 60:.1f} minutes."
     return words + (f" Not finished: {', '.join(made['unfinished'])}." if made.get("unfinished") else "")
+
+
+def _command(given: str) -> str:
+    """Without what is aside, and with the quotes that one would type."""
+    words = shlex.split(ASIDE.sub("", given))
+    return " ".join(word if shlex.quote(word) == word else f'"{word}"' for word in words)
 
 
 def check_of(artefact: Artefact, folder: Path, claims: str = "the paper") -> str:

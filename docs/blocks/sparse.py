@@ -49,7 +49,7 @@ def _study(what: str, folder: Path, artefact: Artefact) -> str:
     """Every run, what made it, and what the check says."""
     lines = run_table(what, rows_by_group(folder / "runs.csv"), STEPS)
     said = check_of(artefact, folder, "what was claimed beforehand")
-    return "\n".join([*lines, "", f"{said} {study_of(folder, f'bbo reproduce {artefact.name}')}"])
+    return "\n".join([*lines, "", f"{said} {study_of(folder)}"])
 
 
 def where_it_helps() -> str:

@@ -236,6 +236,12 @@ def test_disagreement_within_a_decade_can_be_read_off() -> None:
     assert sum(low <= tick <= high for tick in right.get_yticks()) >= 3
 
 
+def test_runs_without_rewards_have_an_axis_all_the_same() -> None:
+    arrays = faked(["no prior"], 2, curves(True, False))
+    nothing = {**arrays, "rewarded_steps": np.zeros((12, 2)), "disagreement": np.full((12, 2), 0.01)}
+    assert [axes.get_ylim() for axes in draw_rewards({"bbac": nothing}).axes] == [(0, 10), (0, 0.1)]
+
+
 def test_steps_are_counted_in_thousands_where_they_are_few() -> None:
     arrays = faked(["RP-BBAC"], 1, curves(True))
     words = []

@@ -19,6 +19,9 @@ FAR_APART = 30.0
 """Moments whose largest disagreements are further apart than this share a logarithmic scale: on a linear one the later
 ones would be blank."""
 
+LINEAR_STEPS, LINEAR_DOUBT = 10.0, 0.1
+"""Scales of rewarded steps and of disagreement are linear up to here, and then logarithmic: a run may have neither"""
+
 
 def groups_of(results: Mapping[str, Arrays]) -> dict[str, dict[str, np.ndarray]]:
     """Curves of each group, a column for each run."""
@@ -76,10 +79,10 @@ def draw_rewards_in_time(groups: Mapping[str, Mapping[str, np.ndarray]]) -> Figu
             for axes, curves in ((left, np.cumsum(found["rewarded_steps"], axis=0)), (right, found["disagreement"])):
                 lines = axes.plot(steps, curves, color=colour, lw=0.9, alpha=0.7)
                 lines[0].set_label(name)
-        left.set_yscale("symlog", linthresh=10)
-        right.set_yscale("symlog", linthresh=0.1)
-        for axes in (left, right):
-            axes.set_ylim(bottom=0)  # else what stays within a decade has one tick
+        for axes, linear in ((left, LINEAR_STEPS), (right, LINEAR_DOUBT)):
+            axes.set_yscale("symlog", linthresh=linear)
+            # From 0 and to the end of the linear part at least: what stays within a decade has no other ticks
+            axes.set_ylim(0, max(linear, axes.get_ylim()[1]))
         left.set_title("rewarded steps of training so far")
         right.set_title("disagreement of members at replayed states")
         for axes in (left, right):
@@ -99,10 +102,9 @@ def draw_rewards_in_the_end(groups: Mapping[str, Mapping[str, np.ndarray]]) -> F
                 axes.axhline(at, color=FAINT, lw=0.4)
         left.set_yticks(range(len(groups)), list(groups))
         left.invert_yaxis()
-        left.set_xscale("symlog", linthresh=10)
-        left.set_xlim(0, max(10.0, left.get_xlim()[1]))
-        right.set_xscale("symlog", linthresh=0.1)  # a single member has none
-        right.set_xlim(left=0)
+        for axes, linear in ((left, LINEAR_STEPS), (right, LINEAR_DOUBT)):
+            axes.set_xscale("symlog", linthresh=linear)
+            axes.set_xlim(0, max(linear, axes.get_xlim()[1]))
         left.set_xlabel("rewarded steps of training")
         right.set_xlabel("members' disagreement in the end")
         return figure
