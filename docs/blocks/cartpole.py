@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from blocks.reading import RESULTS, Row, facts, head, line, table_of
+from blocks.reading import RESULTS, Row, facts, head, line, runs_in_a_cell, table_of
 from blocks.seed_by_seed import check_of, rows_by_group, run_table, steps_of, study_of
 
 from bayesbellman.experiments.cartpole.task import SUCCESS
@@ -139,7 +139,7 @@ def _levers(folder: Path, columns: tuple[str, ...]) -> list[str]:
     lines = head((*columns, *more))
     for row in table_of(folder / "summary.csv"):
         doubt = sorted(value for (group, _), value in last.items() if group == row["lever"])
-        steps = " / ".join(f"{steps:,}" for group, steps in earned if group == row["lever"])
+        steps = runs_in_a_cell(f"{steps:,}" for group, steps in earned if group == row["lever"])
         ends = (steps, row["final return, IQM"], f"{doubt[0]:.2g} to {doubt[-1]:.2g}")
         lines.append(line([*(row[name] for name in columns), *ends]))
     return lines

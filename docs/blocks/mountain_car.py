@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from blocks.reading import RESULTS, head, line, table_of
+from blocks.reading import RESULTS, head, line, runs_in_a_cell, table_of
 from blocks.seed_by_seed import check_of, study_of
 
 OURS = RESULTS / "mountain_car"
@@ -70,8 +70,8 @@ def _changes(folder: Path) -> list[str]:
             solved = [run for run in runs if run.solved_at < float("inf")]
             lasting = [run.lasting for run in solved if run.lasting == run.lasting]
             cells = [axis, f"{value:g}", f"{len(solved)} of {len(runs)}"]
-            cells += [" / ".join(f"{run.solved_at:,.0f}" if run in solved else "-" for run in runs)]
+            cells += [runs_in_a_cell(f"{run.solved_at:,.0f}" if run in solved else "-" for run in runs)]
             cells += [f"{100 * sum(lasting) / len(lasting):.0f} %" if lasting else "-"]
-            cells += [" / ".join(f"{run.final_return:.0f}" for run in runs)]
+            cells += [runs_in_a_cell(f"{run.final_return:.0f}" for run in runs)]
             lines.append(line(cells))
     return lines

@@ -30,6 +30,11 @@ def line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def runs_in_a_cell(runs: Iterable[str]) -> str:
+    """What each run has, in order. Lines of narrow columns break after a slash, not before it."""
+    return "\N{NO-BREAK SPACE}/ ".join(runs)
+
+
 def shown(row: Mapping[str, Any], columns: Iterable[str], form: str = ".3g") -> list[str]:
     """Cells of a benchmark's row: floats in ``form``, all else as it is."""
     return [f"{row[name]:{form}}" if isinstance(row[name], float) else f"{row[name]}" for name in columns]

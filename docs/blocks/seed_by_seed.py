@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from blocks.reading import Row, facts, head, line, table_of
+from blocks.reading import Row, facts, head, line, runs_in_a_cell, table_of
 
 from bayesbellman.experiments.artefact import Artefact
 from bayesbellman.experiments.checking import judge
@@ -35,9 +35,9 @@ def run_table(
     lines = head((what, "solved", *steps.values(), *more, "final returns"))
     for group, runs in groups.items():
         cells = [group, f"{sum(run['solved'] == '1' for run in runs)} of {len(runs)}"]
-        cells += [" / ".join(f"{int(run[name]):,}" if run[name] else "-" for run in runs) for name in steps]
+        cells += [runs_in_a_cell(f"{int(run[name]):,}" if run[name] else "-" for run in runs) for name in steps]
         cells += [column[group] for column in more.values()]
-        cells += [" / ".join(_return(float(run["final_return"])) for run in runs)]
+        cells += [runs_in_a_cell(_return(float(run["final_return"])) for run in runs)]
         lines.append(line(cells))
     return lines
 
