@@ -146,7 +146,8 @@ def test_bbac() -> None:
             return 0.5 * jnp.mean(data.weight * masks[member] * errors**2)
 
         def loss(psi: Any, fit: Any = fit) -> jax.Array:
-            return fit(psi) + 0.02 * sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(psi))
+            penalty = sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(psi))
+            return fit(psi) + 0.5 * 0.02 * penalty  # half of the transitions, and half of the penalty
 
         psi = one(state.posterior.members.phi, member)
         fits.append(fit(psi))

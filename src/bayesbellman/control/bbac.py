@@ -84,7 +84,8 @@ class BBAC(AbstractActorCritic[BBACState]):
     target_noise: Number = 0.0
     """Deviation of the noise that each member sees on each transition's target."""
     bootstrap: float = eqx.field(static=True, default=1.0)
-    """Probability with which a member is shown a transition; 1 shows all to all, as the paper does."""
+    """Probability with which a member is shown a transition; 1 shows all to all, as the paper does. It is the prior's
+    share too, so that what a member is shown weighs as much beside its prior as all would."""
     scale_observations: bool = eqx.field(static=True, default=True)
     """To [-1, 1], where the space has bounds."""
 
@@ -211,6 +212,7 @@ class BBAC(AbstractActorCritic[BBACState]):
             network,
             ADAM,
             prior_weight=self.prior_weight,
+            prior_share=self.bootstrap,
             noise_variance=1.0,
             step_size=self.learning_rate,
         )

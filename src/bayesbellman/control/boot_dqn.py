@@ -63,7 +63,7 @@ class BootDQN(AbstractAgent[BootDQNState]):
     target_noise: Number = 0.0
     """Deviation of the noise that each member sees on each transition's target."""
     bootstrap: float = eqx.field(static=True, default=1.0)
-    """Probability with which a member is shown a transition"""
+    """Probability with which a member is shown a transition, and the prior's share: see `BBAC`"""
     scale_observations: bool = eqx.field(static=True, default=True)
     """To [-1, 1], where the space has bounds."""
 
@@ -179,5 +179,11 @@ class BootDQN(AbstractAgent[BootDQNState]):
             one_hot=spaces is not None and spaces.observation.one_hot,
         )
         noisy = not (isinstance(self.target_noise, float) and self.target_noise == 0)
-        member = MAPEstimate(network, ADAM, prior_weight=self.prior_weight, step_size=self.learning_rate)
+        member = MAPEstimate(
+            network,
+            ADAM,
+            prior_weight=self.prior_weight,
+            prior_share=self.bootstrap,
+            step_size=self.learning_rate,
+        )
         return RandomisedPrior(member, self.ensemble_size, self.prior, self.prior_scale, noisy, self.target_noise)

@@ -66,7 +66,7 @@ class BBAC(ActorCritic):
     target_noise
         Deviation of the noise that each member sees on each transition's target.
     bootstrap
-        Probability with which a member is shown a transition.
+        Probability with which a member is shown a transition, and the share of ``prior_weight`` that goes with it.
     shared
         Those of `ActorCritic` and `Agent`.
     """
@@ -187,7 +187,7 @@ class BootDQN(Agent):
     target_noise
         Deviation of the noise that each member sees on each transition's target.
     bootstrap
-        Probability with which a member is shown a transition.
+        Probability with which a member is shown a transition, and the share of ``prior_weight`` that goes with it.
     shared
         Those of `Agent`; defaults are for small networks.
     """
