@@ -610,7 +610,7 @@ def test_discrete_runs_go_on_bit_by_bit(sea: tuple[Path, Path]) -> None:
         (("deep-sea-4", "--agent", "bbac"), "bb.BootDQN is for discrete ones"),
         (("MountainCarContinuous-v0", "--agent", "boot-dqn"), "bb.BBAC has continuous ones"),
         (("deep-sea-4", "--target-entropy", 1), "--target-entropy is no setting of --agent boot-dqn; it has"),
-        (("deep-sea-4", "--epsilon", 2), "epsilon is 2.0; it must be a probability"),
+        (("deep-sea-4", "--epsilon", 2), "epsilon is 2.0; accepted is a number from 0 to 1"),
         (("deep-sea-1",), "deep-sea-N is from 2 to 100"),
         (("FrozenLake-v1",), "observations are Discrete(16)"),
     ],

@@ -429,8 +429,8 @@ def test_our_environments_as_objects() -> None:
     [
         ({"seed": -1}, "seed is -1; accepted is a whole number from 0"),
         ({"seed": 2**32}, "seed is 4294967296"),
-        ({"discount": 1.0}, r"discount is 1\.0; it must be >= 0 and < 1"),
-        ({"learning_rate": 0.0}, r"learning_rate is 0\.0; it must be > 0"),
+        ({"discount": 1.0}, r"discount is 1\.0; accepted is a number >= 0 and < 1"),
+        ({"learning_rate": 0.0}, r"learning_rate is 0\.0; accepted is a finite number > 0"),
         ({"hidden": ()}, "hidden is"),
         ({"buffer_size": 1e6 + 0.5}, r"buffer_size is 1000000\.5; accepted is a whole number"),
         ({"ensemble_size": 2.5}, r"ensemble_size is 2\.5; accepted is a whole number"),
@@ -444,7 +444,8 @@ def test_our_environments_as_objects() -> None:
         ({"bootstrap": 0.0}, r"bootstrap is 0\.0"),
         ({"recipe": "best"}, "recipe is 'best'; accepted are 'ours', 'paper'"),
         ({"exploration_noise": -1.0}, r"exploration_noise is -1\.0"),
-        ({"target_smoothing": 2.0}, "it must be at most 1"),
+        ({"target_smoothing": 2.0}, r"target_smoothing is 2\.0; accepted is a number > 0 and <= 1"),
+        ({"exploration_entropy": -1.0}, r"exploration_entropy is -1\.0; accepted is a finite number >= 0"),
         ({"num_envs": 0}, "num_envs is 0"),
         ({"device": "tpu"}, "device is 'tpu'"),
     ],
@@ -470,6 +471,12 @@ def test_settings_that_are_no_numbers_are_named(settings: dict) -> None:
     (name,) = settings
     with pytest.raises(TypeError, match=rf"{name} is '.*' \(str\); accepted is a number"):
         bb.BBAC(CAR, **settings)
+
+
+def test_a_number_with_a_default_of_its_own_is_not_left_open() -> None:
+    assert bb.BBAC(CAR, prior_scale=None, **SIZES).prior_scale == 100
+    with pytest.raises(TypeError, match=r"prior_scale is None \(NoneType\); accepted is a number"):
+        bb.BootDQN("deep-sea-4", prior_scale=None)  # pyright: ignore[reportArgumentType]
 
 
 def test_words_are_not_taken_for_true() -> None:
@@ -694,10 +701,10 @@ def test_discrete_actions_that_do_not_begin_with_0() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"epsilon": -0.1}, r"epsilon is -0\.1; it must be a probability"),
+        ({"epsilon": -0.1}, r"epsilon is -0\.1; accepted is a number from 0 to 1"),
         ({"epsilon": 1.5}, r"epsilon is 1\.5"),
         ({"epsilon": float("nan")}, "epsilon is nan"),
-        ({"target_period": 0}, "target_period is 0; it must be >= 1"),
+        ({"target_period": 0}, "target_period is 0; accepted is a number >= 1"),
         ({"ensemble_size": 0}, "ensemble_size is 0"),
         ({"prior_scale": -1.0}, r"prior_scale is -1\.0"),
         ({"bootstrap": 1.5}, r"bootstrap is 1\.5"),

@@ -15,12 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from bayesbellman.control.base import AbstractAgent
+from bayesbellman.control.base import LIMITS, AbstractAgent
 from bayesbellman.control.train import Played, Training, check_sizes
 from bayesbellman.core.errors import Diverged
+from bayesbellman.core.limits import COUNT, NOT_NEGATIVE, Limit, refuse_number
 from bayesbellman.doors.agent_file import read_agent, write_agent
 from bayesbellman.doors.callbacks import AnyCallback, Progress, as_callbacks, go_on
-from bayesbellman.doors.checks import finite_number, observation_rows, replay_fits, whole_number, yes_or_no
+from bayesbellman.doors.checks import observation_rows, one_number, replay_fits, whole_number, yes_or_no
 from bayesbellman.doors.environments import HostSettings, Opened, open_environment
 from bayesbellman.doors.host_player import HostPlayer
 from bayesbellman.doors.players import AbstractPlayer, Chunk, CompiledPlayer
@@ -30,6 +31,12 @@ from bayesbellman.nn.mlp import relu
 from bayesbellman.runs.progress import progress
 
 ACTIVATIONS: dict[str, Callable] = {"relu": relu, "tanh": jnp.tanh, "elu": jax.nn.elu, "silu": jax.nn.silu}
+STRICTER = {
+    "discount": Limit("a number >= 0 and < 1", lambda x: 0 <= x < 1),
+    "exploration_entropy": NOT_NEGATIVE,
+    "num_envs": COUNT,
+}
+"""Limits of settings that pure agents leave wider, or do not have"""
 Door = TypeVar("Door", bound="Agent")
 
 
@@ -80,6 +87,8 @@ class Agent(abc.ABC):
     kinds: ClassVar[dict[str, type["Agent"]]] = {}
     """By name, for what was saved"""
     actions: ClassVar[type[Box] | type[Discrete]] = Box
+    chosen_later: ClassVar[tuple[str, ...]] = ("target_entropy",)
+    """Numbers that may be None, which is the environment's"""
     """What it can choose"""
 
     def __init_subclass__(cls) -> None:
@@ -143,16 +152,11 @@ class Agent(abc.ABC):
         self._history: list[Progress] = []
 
     def _check(self) -> None:
-        for name in ("learning_rate", "discount", "target_smoothing"):
-            finite_number(name, getattr(self, name))
-        positive = ("learning_rate", "target_smoothing", "num_envs")
-        for name in positive:
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be > 0")
-        if not 0 <= self.discount < 1:
-            raise ValueError(f"discount is {self.discount}; it must be >= 0 and < 1")
-        if self.target_smoothing > 1:
-            raise ValueError(f"target_smoothing is {self.target_smoothing}; it must be at most 1 (targets are critics)")
+        for name, limit in (LIMITS | STRICTER).items():
+            given = getattr(self, name, None)
+            if hasattr(self, name) and not (given is None and name in self.chosen_later):
+                number = one_number(name, given)
+                refuse_number(name, given if isinstance(given, int) else number, limit)
         if not self.hidden or min(self.hidden) < 1:
             raise ValueError(f"hidden is {self.hidden}; give the width of one layer or more, each >= 1")
         yes_or_no("scale_observations", self.scale_observations)

@@ -12,7 +12,7 @@ from bayesbellman.control.bbac import RECIPES
 from bayesbellman.control.boot_dqn import BootDQN as PureBootDQN
 from bayesbellman.control.sac import SAC as PureSAC
 from bayesbellman.doors.agent import Agent
-from bayesbellman.doors.checks import finite_number, one_number, whole_number, yes_or_no
+from bayesbellman.doors.checks import finite_number, whole_number, yes_or_no
 from bayesbellman.doors.settings import check_shared
 from bayesbellman.envs.spaces import Discrete
 
@@ -71,6 +71,8 @@ class BBAC(ActorCritic):
         Those of `ActorCritic` and `Agent`.
     """
 
+    chosen_later = ("target_entropy", "prior_scale")
+
     def __init__(
         self,
         env: Any,
@@ -105,11 +107,6 @@ class BBAC(ActorCritic):
         """Another recipe brings what it stands for."""
         own = RECIPES["paper"] if "recipe" in changes else {}
         return super().changed({name: value for name, value in settings.items() if name not in own}, changes)
-
-    def _check(self) -> None:
-        super()._check()
-        _not_negative(self, "exploration_entropy", "exploration_noise")
-        _check_ensemble(self)
 
     def _pure(self) -> AbstractAgent:
         return PureBBAC(
@@ -148,11 +145,6 @@ class SAC(ActorCritic):
         self.num_critics = whole_number("num_critics", num_critics)
         check_shared(type(self), shared)
         super().__init__(env, **shared)
-
-    def _check(self) -> None:
-        super()._check()
-        if self.num_critics < 1:
-            raise ValueError(f"num_critics is {self.num_critics}; it must be >= 1")
 
     def _pure(self) -> AbstractAgent:
         return PureSAC(num_critics=self.num_critics, **self._shared())
@@ -225,12 +217,7 @@ class BootDQN(Agent):
 
     def _check(self) -> None:
         super()._check()
-        _check_ensemble(self)
-        if self.target_period < 1:
-            raise ValueError(f"target_period is {self.target_period}; it must be >= 1")
         yes_or_no("double", self.double)
-        if not 0 <= one_number("epsilon", self.epsilon) <= 1:
-            raise ValueError(f"epsilon is {self.epsilon}; it must be a probability, from 0 to 1")
 
     def _pure(self) -> AbstractAgent:
         return PureBootDQN(
@@ -255,22 +242,6 @@ class DQN(BootDQN):
             if settings.get(name, only) != only:
                 raise ValueError(f"{name}: DQN is one network without a prior; leave it out, or use BootDQN")
         super().__init__(env, epsilon=epsilon, **{**settings, "ensemble_size": 1, "prior_scale": 0.0})
-
-
-def _not_negative(agent: Agent, *names: str) -> None:
-    for name in names:
-        if not one_number(name, getattr(agent, name)) >= 0:
-            raise ValueError(f"{name} is {getattr(agent, name)}; it must be >= 0")
-
-
-def _check_ensemble(agent: "BBAC | BootDQN") -> None:
-    if agent.ensemble_size < 1:
-        raise ValueError(f"ensemble_size is {agent.ensemble_size}; it must be >= 1")
-    _not_negative(agent, "prior_weight", "target_noise")
-    if agent.prior_scale is not None and not one_number("prior_scale", agent.prior_scale) >= 0:
-        raise ValueError(f"prior_scale is {agent.prior_scale}; it must be >= 0, or left out for the default")
-    if not 0 < one_number("bootstrap", agent.bootstrap) <= 1:
-        raise ValueError(f"bootstrap is {agent.bootstrap}; it must be a probability > 0")
 
 
 AGENTS: dict[str, type[Agent]] = {kind.__name__: kind for kind in (BBAC, BAC, SAC, SACStar, BootDQN, DQN)}
