@@ -87,9 +87,9 @@ class Agent(abc.ABC):
     kinds: ClassVar[dict[str, type["Agent"]]] = {}
     """By name, for what was saved"""
     actions: ClassVar[type[Box] | type[Discrete]] = Box
+    """What it can choose"""
     chosen_later: ClassVar[tuple[str, ...]] = ("target_entropy",)
     """Numbers that may be None, which is the environment's"""
-    """What it can choose"""
 
     def __init_subclass__(cls) -> None:
         Agent.kinds[cls.__name__] = cls
